@@ -1,0 +1,7 @@
+/** Freezes a plain value and all that it holds, and gives it back. What is frozen already is not entered again. */
+export function deepFreeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value) || ArrayBuffer.isView(value)) return value;
+  Object.freeze(value);
+  for (const key of Reflect.ownKeys(value)) deepFreeze(Reflect.get(value, key));
+  return value;
+}

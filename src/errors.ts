@@ -1,0 +1,386 @@
+/**
+ * Every error that looprig throws or puts into an outcome. A program switches on the class and its literal `kind`, and
+ * never parses a message; a message says what was wrong, where, and what would be right, in one line.
+ *
+ * Classes are recognised by a brand in the global symbol registry as well as by `instanceof`, so that two copies of
+ * the package in one program know each other's errors: `DefinitionError.is(error)`.
+ */
+
+const brandOf = (name: string): symbol => Symbol.for(`looprig.error.${name}`);
+
+function brandClass(prototype: object, name: string): void {
+  Object.defineProperty(prototype, 'name', { value: name, configurable: true });
+  Object.defineProperty(prototype, brandOf(name), { value: true });
+}
+
+/** Base of all errors of this package. `cause` holds the original failure where there was one. */
+export class LooprigError<Kind extends string = string> extends Error {
+  /** What went wrong, as a word to switch on. */
+  readonly kind: Kind;
+
+  static {
+    brandClass(LooprigError.prototype, 'LooprigError');
+  }
+
+  constructor(kind: Kind, message: string, options: { readonly cause?: unknown } = {}) {
+    super(message, 'cause' in options ? { cause: options.cause } : undefined);
+    this.kind = kind;
+  }
+
+  /** Whether `value` is an error of this class (or of a class derived from it), from any copy of the package. */
+  static is<E extends Error>(this: { readonly prototype: E }, value: unknown): value is E {
+    if (typeof value !== 'object' || value === null) return false;
+    return Reflect.get(value, brandOf(this.prototype.name)) === true;
+  }
+}
+
+/** Why a definition was refused. */
+export type DefinitionErrorKind =
+  | 'missing_name'
+  | 'invalid_model'
+  | 'invalid_tool'
+  | 'reserved_tool_name'
+  | 'invalid_tool_name'
+  | 'invalid_tool_schema'
+  | 'invalid_tool_limits'
+  | 'invalid_middleware'
+  | 'invalid_mode'
+  | 'missing_initial_mode'
+  | 'invalid_initial_mode'
+  | 'invalid_output_schema'
+  | 'invalid_option';
+
+/** A `define…` function was given something it cannot take. `field` is the path of the option, `value` what stood there. */
+export class DefinitionError extends LooprigError<DefinitionErrorKind> {
+  readonly field: string;
+  readonly value?: unknown;
+
+  static {
+    brandClass(DefinitionError.prototype, 'DefinitionError');
+  }
+
+  constructor(
+    kind: DefinitionErrorKind,
+    details: { readonly field: string; readonly message: string; readonly value?: unknown; readonly cause?: unknown },
+  ) {
+    super(kind, details.message, details);
+    this.field = details.field;
+    if ('value' in details) this.value = details.value;
+  }
+}
+
+/** Why a bind was refused. */
+export type BindErrorKind =
+  | 'aborted'
+  | 'invalid_session_id'
+  | 'invalid_loop_id'
+  | 'invalid_definition'
+  | 'missing_binding'
+  | 'duplicate_definition_name'
+  | 'factory_failed'
+  | 'invalid_tool'
+  | 'invalid_tool_info'
+  | 'produced_names_mismatch'
+  | 'duplicate_tool_name';
+
+/**
+ * A definition could not be bound. Which of the fields are there depends on the kind. (The definition's name is in
+ * `definition`, since `name` of an error is the name of its class.)
+ */
+export class BindError extends LooprigError<BindErrorKind> {
+  /** The definition concerned. */
+  readonly definition?: string;
+  /** The model-facing tool name concerned. */
+  readonly tool?: string;
+  /** The place of the tool in what its factory returned, from 0. */
+  readonly index?: number;
+  /** `missing_binding`: the binding that the definition requires and that is absent. */
+  readonly binding?: string;
+  /** `produced_names_mismatch`: the names that the definition declares. */
+  readonly declared?: readonly string[];
+  /** `produced_names_mismatch`: the names that its factory really built. */
+  readonly actual?: readonly string[];
+
+  static {
+    brandClass(BindError.prototype, 'BindError');
+  }
+
+  constructor(
+    kind: BindErrorKind,
+    message: string,
+    details: {
+      readonly definition?: string | undefined;
+      readonly tool?: string | undefined;
+      readonly index?: number | undefined;
+      readonly binding?: string;
+      readonly declared?: readonly string[];
+      readonly actual?: readonly string[];
+      readonly cause?: unknown;
+    } = {},
+  ) {
+    super(kind, message, details);
+    if (details.definition !== undefined) this.definition = details.definition;
+    if (details.tool !== undefined) this.tool = details.tool;
+    if (details.index !== undefined) this.index = details.index;
+    if (details.binding !== undefined) this.binding = details.binding;
+    if (details.declared !== undefined) this.declared = details.declared;
+    if (details.actual !== undefined) this.actual = details.actual;
+  }
+}
+
+/** A live tool was run for a session or a loop that it was not built for. */
+export class ToolOwnershipError extends LooprigError<'tool_ownership'> {
+  readonly tool: string;
+
+  static {
+    brandClass(ToolOwnershipError.prototype, 'ToolOwnershipError');
+  }
+
+  constructor(tool: string, owner: string, caller: string) {
+    super(
+      'tool_ownership',
+      `tool "${tool}" was built for ${owner} and cannot run for ${caller}: bind the definition there too`,
+    );
+    this.tool = tool;
+  }
+}
+
+/** Which limit a turn reached. */
+export type LimitName = 'iterations' | 'calls' | 'tokens' | 'repeat';
+
+/** What a turn had used when it reached a limit. Counts include the response that went beyond the limit. */
+export interface LimitReached {
+  readonly limit: LimitName;
+  readonly iterations: number;
+  readonly maxIterations: number;
+  readonly calls: number;
+  readonly maxCalls: number;
+  readonly tokens: number;
+  readonly maxTokens: number;
+  /** `repeat`: the tool that the model called again and again, and how many steps in a row. */
+  readonly repeated?: { readonly toolName: string; readonly times: number };
+}
+
+/** A turn reached one of its limits: nothing of the batch that went beyond it has run. `session.continue()` takes it up again. */
+export class ToolLimitError extends LooprigError<'tool_limit'> implements LimitReached {
+  readonly limit: LimitName;
+  readonly iterations: number;
+  readonly maxIterations: number;
+  readonly calls: number;
+  readonly maxCalls: number;
+  readonly tokens: number;
+  readonly maxTokens: number;
+  readonly repeated?: { readonly toolName: string; readonly times: number };
+
+  static {
+    brandClass(ToolLimitError.prototype, 'ToolLimitError');
+  }
+
+  constructor(reached: LimitReached) {
+    super('tool_limit', `turn stopped at a limit: ${describeLimit(reached)}`);
+    this.limit = reached.limit;
+    this.iterations = reached.iterations;
+    this.maxIterations = reached.maxIterations;
+    this.calls = reached.calls;
+    this.maxCalls = reached.maxCalls;
+    this.tokens = reached.tokens;
+    this.maxTokens = reached.maxTokens;
+    if (reached.repeated !== undefined) this.repeated = reached.repeated;
+  }
+}
+
+/** One limit and how far the turn went, in words, for messages and for the model. */
+export function describeLimit(reached: LimitReached): string {
+  switch (reached.limit) {
+    case 'iterations':
+      return `the model asked for tools in ${reached.iterations} steps, ${reached.maxIterations} are allowed in one turn`;
+    case 'calls':
+      return `the model asked for ${reached.calls} tool calls, ${reached.maxCalls} are allowed in one turn`;
+    case 'tokens':
+      return `the turn used ${reached.tokens} tokens, ${reached.maxTokens} are allowed`;
+    case 'repeat':
+      return `the model called "${reached.repeated?.toolName}" with the same arguments and got the same result ${reached.repeated?.times} times in a row`;
+  }
+}
+
+/** A turn ran longer than `turnTimeoutMs`. What had finished is in its history. */
+export class TurnTimeoutError extends LooprigError<'turn_timeout'> {
+  /** The limit that was in force, in milliseconds. */
+  readonly timeoutMs: number;
+
+  static {
+    brandClass(TurnTimeoutError.prototype, 'TurnTimeoutError');
+  }
+
+  constructor(timeoutMs: number) {
+    super('turn_timeout', `the turn ran longer than its limit of ${timeoutMs} ms (turnTimeoutMs)`);
+    this.timeoutMs = timeoutMs;
+  }
+}
+
+/** Why the model gave no usable answer. */
+export type ModelErrorKind =
+  /** The request failed and is not to be tried again, or failed too often. `cause` is the provider's error. */
+  | 'request_failed'
+  /** The response broke off, too often. `cause` says how. */
+  | 'stream_broken'
+  /** The response held neither text nor a call. */
+  | 'empty_response'
+  /** The provider finished with an error and no content, too often. */
+  | 'provider_error'
+  /** The provider paused its response more often than `maxPauses` in a row. */
+  | 'paused_too_often';
+
+/** The model gave no usable answer. */
+export class ModelError extends LooprigError<ModelErrorKind> {
+  /** How often the request was made. */
+  readonly attempts: number;
+
+  static {
+    brandClass(ModelError.prototype, 'ModelError');
+  }
+
+  constructor(kind: ModelErrorKind, message: string, options: { readonly attempts: number; readonly cause?: unknown }) {
+    super(kind, message, options);
+    this.attempts = options.attempts;
+  }
+}
+
+/** The final answer did not fit the output schema after all retries. */
+export class OutputError extends LooprigError<'invalid_output'> {
+  /** What did not fit, path by path. */
+  readonly issues: readonly string[];
+
+  static {
+    brandClass(OutputError.prototype, 'OutputError');
+  }
+
+  constructor(issues: readonly string[], attempts: number) {
+    super(
+      'invalid_output',
+      `the final answer did not fit the output schema in ${attempts} attempts: ${issues.join('; ')}`,
+    );
+    this.issues = issues;
+  }
+}
+
+/** Why a session refused what it was asked. */
+export type SessionErrorKind =
+  | 'busy'
+  | 'closed'
+  | 'unknown_mode'
+  | 'unknown_loop'
+  | 'unknown_session'
+  | 'session_exists'
+  | 'invalid_input'
+  | 'invalid_option'
+  | 'nothing_to_continue'
+  | 'cancelled'
+  | 'drift';
+
+/** A session or rig refused a request. Nothing was changed. */
+export class SessionError<Kind extends SessionErrorKind = SessionErrorKind> extends LooprigError<Kind> {
+  static {
+    brandClass(SessionError.prototype, 'SessionError');
+  }
+}
+
+/** A turn is running and the session was told not to queue (`queue: 'reject'`). */
+export class SessionBusyError extends SessionError<'busy'> {
+  static {
+    brandClass(SessionBusyError.prototype, 'SessionBusyError');
+  }
+
+  constructor() {
+    super('busy', 'a turn is running on this session: wait for it, interrupt it, or submit with queue: "queue"');
+  }
+}
+
+/** A run threw because it was interrupted (only `session.run` throws it; a turn's result is a value). */
+export class TurnInterruptedError extends LooprigError<'interrupted'> {
+  static {
+    brandClass(TurnInterruptedError.prototype, 'TurnInterruptedError');
+  }
+
+  constructor(reason: string | undefined) {
+    super('interrupted', reason === undefined ? 'the turn was interrupted' : `the turn was interrupted: ${reason}`);
+  }
+}
+
+/** A history from elsewhere cannot be taken over. `index` is the message concerned, from 0. */
+export class HistoryError extends LooprigError<'invalid_history'> {
+  readonly index: number;
+
+  static {
+    brandClass(HistoryError.prototype, 'HistoryError');
+  }
+
+  constructor(index: number, message: string) {
+    super('invalid_history', `history message ${index}: ${message}`);
+    this.index = index;
+  }
+}
+
+/** The journal could not be written or read. No call ran whose record was not written. */
+export class JournalError<Kind extends string = 'store_failed' | 'damaged' | 'conflict'> extends LooprigError<Kind> {
+  static {
+    brandClass(JournalError.prototype, 'JournalError');
+  }
+}
+
+/** Another writer appended to this session: this one is stale and has stopped. */
+export class JournalConflictError extends JournalError<'conflict'> {
+  readonly sessionId: string;
+  /** The sequence number at which this writer believed the journal to end. */
+  readonly expectedSeq: number;
+  /** The sequence number at which it really ends. */
+  readonly actualSeq: number;
+
+  static {
+    brandClass(JournalConflictError.prototype, 'JournalConflictError');
+  }
+
+  constructor(sessionId: string, expectedSeq: number, actualSeq: number) {
+    super(
+      'conflict',
+      `session ${sessionId} has another writer: its journal ends at ${actualSeq}, not at ${expectedSeq}; open the session again`,
+    );
+    this.sessionId = sessionId;
+    this.expectedSeq = expectedSeq;
+    this.actualSeq = actualSeq;
+  }
+}
+
+/** An answer to a gate was refused, and ran nothing. */
+export class GateError extends LooprigError<'unknown_gate' | 'closed_gate' | 'invalid_answer'> {
+  readonly gateId: string;
+
+  static {
+    brandClass(GateError.prototype, 'GateError');
+  }
+
+  constructor(kind: 'unknown_gate' | 'closed_gate' | 'invalid_answer', gateId: string, message: string) {
+    super(kind, message);
+    this.gateId = gateId;
+  }
+}
+
+/** A path that a tool asked for is refused. */
+export class WorkspaceError extends LooprigError<'outside_workspace' | 'invalid_path' | 'invalid_root' | 'not_found'> {
+  /** The path as it was asked for. */
+  readonly path: string;
+
+  static {
+    brandClass(WorkspaceError.prototype, 'WorkspaceError');
+  }
+
+  constructor(
+    kind: 'outside_workspace' | 'invalid_path' | 'invalid_root' | 'not_found',
+    path: string,
+    message: string,
+    options: { readonly cause?: unknown } = {},
+  ) {
+    super(kind, message, options);
+    this.path = path;
+  }
+}

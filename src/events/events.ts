@@ -1,0 +1,234 @@
+/**
+ * Events are the live view of the journal. An enduring event shows one record, and carries its sequence number; an
+ * ephemeral one (a delta, a tool's progress) lives only while somebody reads, and carries the number of the record before it.
+ * Numbers have gaps: a record that is no event (a model's raw response) has one too.
+ */
+
+import type { ResolvedToolLimits } from '../define/limits.ts';
+import type { AccessRequest } from '../define/tool.ts';
+import type { LimitName, LimitReached } from '../errors.ts';
+import type { CallOutcome, ErrorSummary, LeftBehind } from '../journal/journal.ts';
+import type { FinishReason, JSONValue, ToolResultOutput, Usage, UserContent } from '../model/model.ts';
+
+/** Where and when an event happened. */
+export interface EventHeader {
+  readonly sessionId: string;
+  readonly loopId: string;
+  /** Position in the session's journal: of the record that the event shows, or of the last one before it. */
+  readonly seq: number;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+}
+
+interface InTurn extends EventHeader {
+  readonly turnId: string;
+}
+interface InStep extends InTurn {
+  readonly stepId: string;
+}
+interface OfCall extends InStep {
+  readonly callId: string;
+  readonly toolName: string;
+}
+
+/** A turn began. `input` is what the user said; empty for a turn that continues. */
+export interface TurnStarted extends InTurn {
+  readonly type: 'turn.started';
+  readonly input: readonly UserContent[];
+  readonly mode: string;
+  readonly limits: ResolvedToolLimits;
+}
+/** The model is being asked; `step` counts from 1. */
+export interface StepStarted extends InStep {
+  readonly type: 'step.started';
+  readonly step: number;
+}
+/** More of the model's text. */
+export interface TextDelta extends InStep {
+  readonly type: 'text.delta';
+  readonly text: string;
+}
+/** More of the model's reasoning. */
+export interface ReasoningDelta extends InStep {
+  readonly type: 'reasoning.delta';
+  readonly text: string;
+}
+/** More of the arguments of a call that the model is writing. `inputId` is the provider's id, which the call may not keep. */
+export interface ToolInputDelta extends InStep {
+  readonly type: 'tool.input.delta';
+  readonly inputId: string;
+  readonly toolName: string;
+  readonly text: string;
+}
+/** The model asked for a call. All calls of a batch are announced before any of them runs. */
+export interface ToolCalled extends OfCall {
+  readonly type: 'tool.called';
+  /** The arguments as the model wrote them; `{}` where they are no JSON object. */
+  readonly input: unknown;
+  readonly summary?: string;
+}
+/** A call really started. */
+export interface ToolStarted extends OfCall {
+  readonly type: 'tool.started';
+}
+/** A running tool told how far it is. */
+export interface ToolProgress extends OfCall {
+  readonly type: 'tool.progress';
+  readonly update: JSONValue;
+}
+/** A call has its result. Comes in the order of finishing; the model gets the results in call order. */
+export interface ToolCompleted extends OfCall {
+  readonly type: 'tool.completed';
+  readonly outcome: CallOutcome;
+  readonly isError: boolean;
+  readonly output: ToolResultOutput;
+  readonly durationMs: number;
+}
+/** A tool that was answered for (its time was over, or the turn interrupted) settled after all. What it gave is dropped. */
+export interface ToolLate extends OfCall {
+  readonly type: 'tool.late';
+  readonly isError: boolean;
+}
+/** A call waits for permission. */
+export interface GateOpened extends OfCall {
+  readonly type: 'gate.opened';
+  readonly gateId: string;
+  readonly requests: readonly AccessRequest[];
+  readonly summary?: string;
+}
+/** A call's permission was decided. */
+export interface GateResolved extends InStep {
+  readonly type: 'gate.resolved';
+  readonly gateId: string;
+  readonly callId: string;
+  readonly decision: 'approved' | 'denied';
+  readonly reason?: string;
+}
+/** The last two iterations, or the last tenth of the calls, are left. */
+export interface LimitNear extends InStep {
+  readonly type: 'limit.near';
+  readonly limit: LimitName;
+  readonly used: number;
+  readonly max: number;
+}
+/** The model request failed and is tried again: drop what the attempt had shown. */
+export interface StepRetrying extends InStep {
+  readonly type: 'step.retrying';
+  readonly attempt: number;
+  readonly delayMs: number;
+  readonly reason: string;
+}
+/** A step is part of the history. */
+export interface StepDone extends InStep {
+  readonly type: 'step.done';
+  readonly text: string;
+  readonly finishReason: FinishReason;
+  readonly usage: Usage;
+}
+
+interface TurnEnd extends InTurn {
+  /** The last response's text. */
+  readonly text: string;
+  readonly usage: Usage;
+  readonly steps: number;
+  readonly iterations: number;
+  readonly calls: number;
+}
+/** The turn ended with an answer. */
+export interface TurnDone extends TurnEnd {
+  readonly type: 'turn.done';
+  readonly finishReason: FinishReason;
+  readonly output?: JSONValue;
+  /** The limit that stopped the turn, if its answer is a closing one. */
+  readonly limited?: LimitReached;
+}
+/** The turn ended without an answer. */
+export interface TurnFailed extends TurnEnd {
+  readonly type: 'turn.failed';
+  readonly error: ErrorSummary;
+  /** Calls that were still running when the turn ended (a timeout of the turn). */
+  readonly leftBehind?: readonly LeftBehind[];
+}
+/** The turn was interrupted. */
+export interface TurnInterrupted extends TurnEnd {
+  readonly type: 'turn.interrupted';
+  readonly reason?: string;
+  /** Calls that did not heed their signal and were left running. */
+  readonly leftBehind?: readonly LeftBehind[];
+}
+/** An observer or a hook threw; nothing else changed. */
+export interface ObserverFailed extends EventHeader {
+  readonly type: 'observer.failed';
+  readonly message: string;
+  readonly turnId?: string;
+}
+/** The session's mode changed: it holds from the next turn on. */
+export interface ModeChanged extends EventHeader {
+  readonly type: 'mode.changed';
+  readonly mode: string;
+}
+/** The session was restored under a definition that behaves differently from the one it was opened with. */
+export interface SessionDrift extends EventHeader {
+  readonly type: 'session.drift';
+  readonly recorded: string;
+  readonly current: string;
+}
+
+/** What a turn tells its readers. The last one of a turn is `turn.done`, `turn.failed` or `turn.interrupted`. */
+export type TurnEvent =
+  | TurnStarted
+  | StepStarted
+  | TextDelta
+  | ReasoningDelta
+  | ToolInputDelta
+  | ToolCalled
+  | ToolStarted
+  | ToolProgress
+  | ToolCompleted
+  | ToolLate
+  | GateOpened
+  | GateResolved
+  | LimitNear
+  | StepRetrying
+  | StepDone
+  | TurnDone
+  | TurnFailed
+  | TurnInterrupted;
+
+/** What a session tells its readers: its turns' events, and what happens between them. */
+export type SessionEvent = TurnEvent | ModeChanged | ObserverFailed | SessionDrift;
+
+/** Whether an event outlives its readers. A new event does not compile until this is decided. */
+export const EVENT_DURABILITY = Object.freeze({
+  'turn.started': 'enduring',
+  'step.started': 'enduring',
+  'text.delta': 'ephemeral',
+  'reasoning.delta': 'ephemeral',
+  'tool.input.delta': 'ephemeral',
+  'tool.called': 'enduring',
+  'tool.started': 'enduring',
+  'tool.progress': 'ephemeral',
+  'tool.completed': 'enduring',
+  'tool.late': 'ephemeral',
+  'gate.opened': 'enduring',
+  'gate.resolved': 'enduring',
+  'limit.near': 'enduring',
+  'step.retrying': 'enduring',
+  'step.done': 'enduring',
+  'turn.done': 'enduring',
+  'turn.failed': 'enduring',
+  'turn.interrupted': 'enduring',
+  'observer.failed': 'ephemeral',
+  'mode.changed': 'enduring',
+  'session.drift': 'ephemeral',
+} as const satisfies Record<SessionEvent['type'], 'enduring' | 'ephemeral'>);
+
+/** Whether the event is the last one of its turn. */
+export function isTerminal(event: SessionEvent): event is TurnDone | TurnFailed | TurnInterrupted {
+  return event.type === 'turn.done' || event.type === 'turn.failed' || event.type === 'turn.interrupted';
+}
+
+/** For the end of a `switch` over all cases: a new case does not compile until it is handled. */
+export function assertNever(value: never): never {
+  throw new TypeError(`unexpected value: ${JSON.stringify(value)}`);
+}

@@ -1,0 +1,206 @@
+/**
+ * The journal: one append-only, gap-free list of records a session. It is the truth; a session's state is a fold over it, and
+ * events are its live view.
+ *
+ * What the order of records promises:
+ * - A record is written before the effect that depends on it: the response before any of its calls runs, a call's start
+ *   before the call, a result before anybody builds on it.
+ * - What is known together is appended together.
+ * - Nothing is written twice: a call's arguments stand in its response alone, an answer's text too.
+ */
+import type { ResolvedToolLimits } from '../define/limits.ts';
+import type { AccessRequest } from '../define/tool.ts';
+import type { LimitName, LimitReached } from '../errors.ts';
+import type {
+  AssistantMessage,
+  FinishReason,
+  JSONValue,
+  Message,
+  ToolResultOutput,
+  Usage,
+  UserMessage,
+} from '../model/model.ts';
+
+/** How a call came to its result. */
+export type CallOutcome =
+  /** It ran and gave a result. */
+  | 'done'
+  /** It ran and failed, or its result cannot be carried. */
+  | 'failed'
+  /** It did not run: unknown tool, unfit arguments, a limit, a response cut off. */
+  | 'refused'
+  /** It did not run: it was not permitted. */
+  | 'denied'
+  /** It ran longer than it may; whether it took effect is unknown. */
+  | 'timed_out'
+  /** It was running when the turn was interrupted; whether it took effect is unknown. */
+  | 'interrupted'
+  /** It had not started when the turn was interrupted. */
+  | 'not_run';
+
+/** Why an assistant message is not whole: it was interrupted, or the connection broke. Kept in the message's `providerOptions.looprig.incomplete`. */
+export type Incomplete = 'interrupted' | 'broken' | 'timed_out';
+
+/** What a failed turn says about its error: all that a reader or a later process may know of it. */
+export interface ErrorSummary {
+  readonly name: string;
+  readonly kind: string;
+  readonly message: string;
+  /** For a limit: which, and how far the turn went. */
+  readonly limit?: LimitReached;
+}
+
+/** A call that was left running when its turn ended. */
+export interface LeftBehind {
+  readonly callId: string;
+  readonly toolName: string;
+}
+
+interface InTurn {
+  readonly turnId: string;
+}
+
+interface InStep extends InTurn {
+  readonly stepId: string;
+}
+
+/** The totals of a turn, as its terminal record holds them. */
+export interface TurnTotals {
+  readonly usage: Usage;
+  /** Model responses taken into account. */
+  readonly steps: number;
+  /** Tool iterations. */
+  readonly iterations: number;
+  /** Calls the model asked for. */
+  readonly calls: number;
+}
+
+/** What a writer appends; the journal adds `seq` and `at`. */
+export type JournalEntry =
+  | {
+      readonly type: 'session.opened';
+      readonly loop: string;
+      readonly loopId: string;
+      readonly policyRevision: string;
+      readonly mode: string;
+    }
+  | { readonly type: 'history.imported'; readonly messages: readonly Message[] }
+  | { readonly type: 'mode.changed'; readonly mode: string }
+  | {
+      readonly type: 'input.received';
+      readonly inputId: string;
+      readonly as: 'turn' | 'steer';
+      readonly message: UserMessage;
+    }
+  | { readonly type: 'input.cancelled'; readonly inputId: string }
+  | ({
+      readonly type: 'turn.started';
+      readonly mode: string;
+      readonly limits: ResolvedToolLimits;
+      /** The user message that the turn answers; absent where it was received before (`inputId`), or the turn continues. */
+      readonly message?: UserMessage;
+      readonly inputId?: string;
+    } & InTurn)
+  | ({ readonly type: 'step.started'; readonly step: number } & InStep)
+  | ({ readonly type: 'input.steered'; readonly inputId: string } & InTurn)
+  | ({
+      readonly type: 'step.responded';
+      readonly message: AssistantMessage;
+      readonly finishReason: FinishReason;
+      readonly usage: Usage;
+      readonly incomplete?: Incomplete;
+    } & InStep)
+  | ({
+      readonly type: 'step.retrying';
+      readonly attempt: number;
+      readonly delayMs: number;
+      readonly reason: string;
+    } & InStep)
+  | ({
+      readonly type: 'gate.opened';
+      readonly gateId: string;
+      readonly callId: string;
+      readonly toolName: string;
+      readonly requests: readonly AccessRequest[];
+      readonly summary?: string;
+    } & InStep)
+  | ({
+      readonly type: 'gate.resolved';
+      readonly gateId: string;
+      readonly callId: string;
+      readonly decision: 'approved' | 'denied';
+      readonly reason?: string;
+    } & InStep)
+  | ({
+      readonly type: 'tool.called';
+      readonly callId: string;
+      readonly toolName: string;
+      readonly summary?: string;
+    } & InStep)
+  | ({ readonly type: 'tool.started'; readonly callId: string; readonly toolName: string } & InStep)
+  | ({
+      readonly type: 'tool.completed';
+      readonly callId: string;
+      readonly toolName: string;
+      readonly outcome: CallOutcome;
+      readonly output: ToolResultOutput;
+      /** Milliseconds that it ran; 0 for what did not run. */
+      readonly durationMs: number;
+    } & InStep)
+  | ({ readonly type: 'limit.near'; readonly limit: LimitName; readonly used: number; readonly max: number } & InStep)
+  | ({ readonly type: 'step.done' } & InStep)
+  | ({
+      readonly type: 'turn.done';
+      readonly finishReason: FinishReason;
+      readonly output?: JSONValue;
+      readonly limited?: LimitReached;
+    } & TurnTotals &
+      InTurn)
+  | ({
+      readonly type: 'turn.failed';
+      readonly error: ErrorSummary;
+      readonly leftBehind?: readonly LeftBehind[];
+    } & TurnTotals &
+      InTurn)
+  | ({
+      readonly type: 'turn.interrupted';
+      readonly reason?: string;
+      readonly leftBehind?: readonly LeftBehind[];
+    } & TurnTotals &
+      InTurn);
+
+/** A record as it stands in a journal. `seq` counts from 1 without gaps; `at` is milliseconds since the epoch. */
+export type JournalRecord = JournalEntry & { readonly seq: number; readonly at: number };
+
+/** What a store knows of a session without reading it. */
+export interface StoredSession {
+  readonly sessionId: string;
+  /** The sequence number of its last record. */
+  readonly lastSeq: number;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+/**
+ * Where journals are kept. A store need not understand records; it keeps them in order, and refuses a stale writer.
+ * Records given to it are frozen and are never changed.
+ */
+export interface JournalStore {
+  /**
+   * Appends `records` to the session's journal, all or none. The first has the sequence number `expectedSeq + 1`; if the journal
+   * does not end at `expectedSeq`, rejects with `JournalConflictError`. Returns when the records are as safe as the store makes them.
+   */
+  append(sessionId: string, expectedSeq: number, records: readonly JournalRecord[]): void | Promise<void>;
+  /** The records from sequence number `fromSeq` on, in order. Nothing for an unknown session. */
+  read(sessionId: string, fromSeq: number): AsyncIterable<JournalRecord>;
+  /** All sessions, the last written first. */
+  list(): Promise<readonly StoredSession[]>;
+  /** The session, or `undefined`. */
+  find(sessionId: string): Promise<StoredSession | undefined>;
+  /** Keeps a large result beside the session's journal, and gives its id (the SHA-256 of its bytes). */
+  putCapture(sessionId: string, bytes: Uint8Array): Promise<string>;
+  /** The large result kept under `id` for this session, or `undefined`. */
+  getCapture(sessionId: string, id: string): Promise<Uint8Array | undefined>;
+  /** Waits until all that was appended is safe, and lets go of what the store holds. */
+  close?(): Promise<void>;
+}
