@@ -227,9 +227,7 @@ export type ModelErrorKind =
   /** The response held neither text nor a call. */
   | 'empty_response'
   /** The provider finished with an error and no content, too often. */
-  | 'provider_error'
-  /** The provider paused its response more often than `maxPauses` in a row. */
-  | 'paused_too_often';
+  | 'provider_error';
 
 /** The model gave no usable answer. */
 export class ModelError extends LooprigError<ModelErrorKind> {

@@ -2,8 +2,9 @@
 import type { LoopBehaviour } from '../define/behaviour.ts';
 import type { ResolvedToolLimits } from '../define/limits.ts';
 import type { ComposedMiddleware } from '../define/middleware.ts';
+import type { ModeDefinition } from '../define/mode.ts';
 import type { ResolvedSchema } from '../define/schema.ts';
-import type { LiveTool, MaybePromise, ToolCall, ToolReturn } from '../define/tool.ts';
+import { type LiveTool, type MaybePromise, modelTool, type ToolCall, type ToolReturn } from '../define/tool.ts';
 import { ToolOwnershipError } from '../errors.ts';
 import type { LanguageModel, ModelSettings, ModelTool } from '../model/model.ts';
 
@@ -20,6 +21,8 @@ export class BoundTool {
   readonly info: BoundToolInfo;
   /** The name of the definition that it was built from. */
   readonly definition: string;
+  /** The tool as the model is told about it. */
+  readonly modelTool: ModelTool;
   readonly #schema: ResolvedSchema;
   readonly #live: LiveTool<unknown>;
   readonly #owner: { readonly sessionId: string; readonly loopId: string };
@@ -33,6 +36,7 @@ export class BoundTool {
   ) {
     this.info = info;
     this.definition = definition;
+    this.modelTool = modelTool(info.name, info.description, schema);
     this.#schema = schema;
     this.#live = live;
     this.#owner = owner;
@@ -76,6 +80,19 @@ export interface BoundMode {
   tool(name: string): BoundTool | undefined;
   /** The tools as the model is told about them; one list for all requests. */
   readonly modelTools: ModelTool[];
+}
+
+/** A mode with the tools that were built for it. */
+export function boundMode(mode: ModeDefinition, tools: readonly BoundTool[]): BoundMode {
+  const { name, model, system, limits, settings } = mode;
+  const byName = new Map(tools.map(tool => [tool.info.name, tool]));
+  const modelTools = tools.map(tool => tool.modelTool);
+  Object.freeze(modelTools); // one list for all requests: a provider that changed it would change the next request too
+  return Object.freeze({
+    ...{ name, model, system, limits, settings, modelTools },
+    tools: Object.freeze([...tools]),
+    tool: (toolName: string) => byName.get(toolName),
+  });
 }
 
 /** A loop definition joined to a session: what a turn runs on. */

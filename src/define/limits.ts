@@ -1,4 +1,7 @@
 /** The limits of a turn: what is declared, and what it means where nothing is said. */
+import { DefinitionError } from '../errors.ts';
+import { show } from '../show.ts';
+import { readOptions } from './options.ts';
 
 /** Limits as they are declared. Every field is a non-negative integer or `Infinity`; `0` and `undefined` mean the default. */
 export interface ToolLimits {
@@ -31,3 +34,51 @@ export const DEFAULT_TOOL_LIMITS: ResolvedToolLimits = Object.freeze({
   turnTimeoutMs: Number.POSITIVE_INFINITY,
   tokens: Number.POSITIVE_INFINITY,
 });
+
+/** The smallest `resultBytes`: less could not hold the line that says what was left out. */
+const LEAST_RESULT_BYTES = 256;
+
+const FIELDS = Object.keys(DEFAULT_TOOL_LIMITS) as (keyof ToolLimits)[];
+
+/** A loop's limits in force: those declared, else the defaults. Throws `DefinitionError` `invalid_tool_limits` with the path of the field, which begins with `field`. */
+export function resolveLimits(declared: unknown, field: string): ResolvedToolLimits {
+  return resolveModeLimits(DEFAULT_TOOL_LIMITS, declared, field);
+}
+
+/** A mode's or one turn's limits in force: those declared where they are positive, else those of `base`. Throws as `resolveLimits` does. */
+export function resolveModeLimits(base: ResolvedToolLimits, declared: unknown, field: string): ResolvedToolLimits {
+  const limits = readLimits(declared, field);
+  if (limits === undefined) return base;
+  return Object.freeze(
+    Object.fromEntries(FIELDS.map(name => [name, limits[name] || base[name]])),
+  ) as ResolvedToolLimits;
+}
+
+/** A copy of limits as they are declared, checked; `undefined` where none are. Throws as `resolveLimits` does. */
+export function readLimits(declared: unknown, field: string): ToolLimits | undefined {
+  if (declared === undefined) return undefined;
+  const options = readOptions(declared, FIELDS, `"${field}"`, (name, message, details) => {
+    return new DefinitionError('invalid_tool_limits', {
+      field: name === '' ? field : `${field}.${name}`,
+      message,
+      ...details,
+    });
+  });
+  return Object.fromEntries(FIELDS.map(name => [name, readLimit(options[name], name, `${field}.${name}`)]));
+}
+
+/** One limit as declared, 0 where the default is meant. */
+function readLimit(value: unknown, name: keyof ToolLimits, field: string): number {
+  if (value === undefined) return 0;
+  const isCount = typeof value === 'number' && value >= 0 && (Number.isInteger(value) || value === Infinity);
+  if (!isCount) throw invalidLimit(field, value, 'a non-negative integer or Infinity (0 means the default)');
+  if (name === 'resultBytes' && value > 0 && value < LEAST_RESULT_BYTES) {
+    throw invalidLimit(field, value, `at least ${LEAST_RESULT_BYTES} (0 means the default)`);
+  }
+  return value;
+}
+
+function invalidLimit(field: string, value: unknown, expected: string): DefinitionError {
+  const message = `"${field}" must be ${expected}, not ${show(value)}`;
+  return new DefinitionError('invalid_tool_limits', { field, message, value });
+}

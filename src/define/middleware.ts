@@ -4,7 +4,9 @@
  * finished (`run/call.ts`), and between those stand the middlewares of this file.
  */
 import { DefinitionError } from '../errors.ts';
-import { show, type ToolCall, type ToolResult } from './tool.ts';
+import { show } from '../show.ts';
+import type { ToolCall, ToolResult } from './live-tool.ts';
+import { copyList } from './options.ts';
 
 /** What a middleware is told about the call that it wraps. `input` has been validated. */
 export interface MiddlewareCall extends ToolCall {
@@ -29,18 +31,18 @@ export type ComposedMiddleware = (
 /** Takes a list of middlewares, or throws `invalid_middleware` with the place of what is none. */
 export function resolveMiddlewares(list: unknown): readonly ToolMiddleware[] {
   if (list === undefined) return Object.freeze([]);
-  if (!Array.isArray(list)) {
+  const middlewares = copyList(list);
+  if (middlewares === undefined) {
     const message = `"middlewares" must be a list of functions, not ${show(list)}`;
     throw new DefinitionError('invalid_middleware', { field: 'middlewares', message, value: list });
   }
-  for (let index = 0; index < list.length; index++) {
-    const middleware: unknown = list[index];
-    if (typeof middleware === 'function') continue;
+  middlewares.forEach((middleware, index) => {
+    if (typeof middleware === 'function') return;
     const field = `middlewares[${index}]`;
     const message = `${field} must be a function (call, next) => result, not ${show(middleware)}`;
     throw new DefinitionError('invalid_middleware', { field, message, value: middleware });
-  }
-  return Object.freeze([...list]) as readonly ToolMiddleware[];
+  });
+  return Object.freeze(middlewares) as readonly ToolMiddleware[];
 }
 
 /** Makes one function of a list, the first outermost. `undefined` for an empty list, so that a call without middlewares pays for none. */
@@ -57,7 +59,14 @@ export function composeMiddlewares(list: readonly ToolMiddleware[]): ComposedMid
   };
 }
 
-/** The same call with another input. Everything else, the signal included, is read through. */
+/** The same call with another input. Everything else is read through, the signal only when it is asked for. */
 function withInput(call: MiddlewareCall, input: unknown): MiddlewareCall {
-  return Object.create(call, { input: { value: input, enumerable: true } }) as MiddlewareCall;
+  const { callId, toolName, sessionId, loopId, turnId, stepId, budget } = call;
+  return {
+    ...{ callId, toolName, sessionId, loopId, turnId, stepId, budget, input },
+    get signal() {
+      return call.signal;
+    },
+    progress: update => call.progress(update),
+  };
 }

@@ -2,9 +2,10 @@
  * Input and output schemas: what a model is told (JSON Schema) and how what it sent is checked. A schema is a Standard
  * Schema that can also give JSON Schema (zod 4, arktype, valibot through `toStandardJsonSchema`), or a JSON Schema object.
  */
-import { type Schema as CheckedSchema, Validator } from '@cfworker/json-schema';
+import { type Schema as CheckedSchema, dereference, type OutputUnit, validate } from '@cfworker/json-schema';
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
 import type { ModelTool } from '../model/model.ts';
+import { isList } from '../show.ts';
 import { deepFreeze } from './freeze.ts';
 
 /** A schema that validates and can say itself as JSON Schema: zod 4, arktype, valibot through `toStandardJsonSchema`. */
@@ -93,30 +94,33 @@ export function isStandardSchema(value: unknown): value is StandardSchema {
 
 /** Makes a schema ready for use, or throws `UnusableSchema` with a reason that never quotes the schema. */
 export function resolveSchema(schema: unknown): ResolvedSchema {
-  if (isStandardSchema(schema)) return resolveStandardSchema(schema);
-  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) {
-    throw new UnusableSchema('expected a Standard Schema (zod, valibot, arktype) or a JSON Schema object');
+  try {
+    if (isStandardSchema(schema)) return resolveStandardSchema(schema);
+    if (typeof schema === 'object' && schema !== null && !isList(schema))
+      return resolveJsonSchema(schema as JsonSchema);
+  } catch (cause) {
+    throw cause instanceof UnusableSchema ? cause : new UnusableSchema('a schema that cannot be read', { cause });
   }
-  return resolveJsonSchema(schema as JsonSchema);
+  throw new UnusableSchema('expected a Standard Schema (zod, valibot, arktype) or a JSON Schema object');
 }
 
 function resolveStandardSchema(schema: StandardSchema): ResolvedSchema {
   const { '~standard': standard } = schema;
   if (typeof standard.jsonSchema?.input !== 'function') {
     const remedy = standard.vendor === 'valibot' ? ': wrap it in toStandardJsonSchema of @valibot/to-json-schema' : '';
-    throw new UnusableSchema(`a ${standard.vendor} schema that cannot give JSON Schema${remedy}`);
+    throw new UnusableSchema(`a Standard Schema that cannot give JSON Schema${remedy}`);
   }
-  return {
-    jsonSchema: objectSchema(convert(standard.jsonSchema)),
-    validate(value) {
+  return Object.freeze({
+    jsonSchema: objectSchema(plainCopy(convert(standard.jsonSchema))),
+    validate(value: unknown) {
       const result = standard.validate(value);
       return result instanceof Promise ? result.then(fromStandard) : fromStandard(result);
     },
-  };
+  });
 }
 
 /** Providers are told draft-07; a library that does not speak it is asked for 2020-12. */
-function convert(converter: StandardJSONSchemaV1.Converter): Record<string, unknown> {
+function convert(converter: StandardJSONSchemaV1.Converter): JsonSchema {
   try {
     return converter.input({ target: 'draft-07' });
   } catch (first) {
@@ -138,79 +142,84 @@ function dotted(path: ReadonlyArray<PropertyKey | StandardSchemaV1.PathSegment>)
 }
 
 function resolveJsonSchema(schema: JsonSchema): ResolvedSchema {
-  let copy: JsonSchema;
-  try {
-    copy = JSON.parse(JSON.stringify(schema));
-  } catch (cause) {
-    throw new UnusableSchema('a JSON Schema object that is not plain JSON', { cause });
-  }
-  const jsonSchema = objectSchema(copy);
-  const validator = validatorOf(copy);
-  return {
+  const jsonSchema = objectSchema(plainCopy(schema));
+  const check = checkOf(jsonSchema as JsonSchema);
+  return Object.freeze({
     jsonSchema,
-    validate(value) {
-      const { valid, errors } = validator.validate(value);
-      if (valid) return { value };
-      return { issues: leaves(errors) };
+    validate(value: unknown) {
+      const { valid, errors } = check(value);
+      return valid ? { value } : { issues: leaves(errors) };
     },
-  };
-}
-
-/** The validator marks the schema it is given, so it gets a copy of its own. It is tried once, since a reference that leads nowhere only shows on use. */
-function validatorOf(schema: JsonSchema): Validator {
-  const draft = String(schema.$schema ?? '').includes('2020-12') ? '2020-12' : '7';
-  const unresolved = unresolvedReference(schema);
-  if (unresolved !== undefined) throw new UnusableSchema(`a $ref that leads to no place in the schema: ${unresolved}`);
-  try {
-    return new Validator(structuredClone(schema) as CheckedSchema, draft, false);
-  } catch (cause) {
-    throw new UnusableSchema('a JSON Schema object that is not well formed', { cause });
-  }
-}
-
-/** The first `$ref` that the schema itself does not hold. An `$id` or `$anchor` in it may serve as a target. */
-function unresolvedReference(root: JsonSchema): string | undefined {
-  const targets = new Set<string>();
-  const references: string[] = [];
-  const visit = (node: unknown): void => {
-    if (typeof node !== 'object' || node === null) return;
-    for (const [key, value] of Object.entries(node)) {
-      if (key === '$ref' && typeof value === 'string') references.push(value);
-      else if (key === '$id' && typeof value === 'string') targets.add(value);
-      else if (key === '$anchor' && typeof value === 'string') targets.add(`#${value}`);
-      visit(value);
-    }
-  };
-  visit(root);
-  return references.find(reference => {
-    if (targets.has(reference)) return false;
-    if (!reference.startsWith('#')) return ![...targets].some(target => reference.startsWith(`${target}#`));
-    return reference !== '#' && !(reference.startsWith('#/') && pointsInto(root, reference));
   });
 }
 
-function pointsInto(root: JsonSchema, reference: string): boolean {
-  let node: unknown = root;
-  for (const token of reference.slice(2).split('/')) {
-    const key = decodeURIComponent(token).replaceAll('~1', '/').replaceAll('~0', '~');
-    if (typeof node !== 'object' || node === null || !Object.hasOwn(node, key)) return false;
-    node = Reflect.get(node, key);
+/** A copy that nobody else holds, of nothing but plain JSON. */
+function plainCopy(schema: JsonSchema): JsonSchema {
+  try {
+    return JSON.parse(JSON.stringify(schema));
+  } catch (cause) {
+    throw new UnusableSchema('a JSON Schema that is not plain JSON', { cause });
   }
-  return true;
 }
 
-/** A failure deep in the value is reported once for it and once for each level above it: only the deepest say anything. */
-function leaves(errors: readonly { instanceLocation: string; keyword: string; error: string }[]): SchemaIssue[] {
-  const isOuter = (keyword: string): boolean =>
-    ['properties', 'items', 'prefixItems', 'additionalProperties', 'patternProperties', '$ref'].includes(keyword);
-  const deepest = errors.filter(error => !isOuter(error.keyword));
-  return (deepest.length > 0 ? deepest : errors).map(error => ({
-    path: error.instanceLocation.replace(/^#\/?/, '').replaceAll('/', '.'),
-    message: error.error,
+/** The validator marks the schema it is given, so it gets a copy of its own. What only shows on use, a lost reference or a bad pattern, is looked for here. */
+function checkOf(schema: JsonSchema): (value: unknown) => ReturnType<typeof validate> {
+  const marked = structuredClone(schema) as CheckedSchema;
+  const draft = String(schema.$schema ?? '').includes('2020-12') ? '2020-12' : '7';
+  let lookup: ReturnType<typeof dereference>;
+  try {
+    lookup = dereference(marked);
+  } catch (cause) {
+    throw new UnusableSchema('a JSON Schema that is not well formed', { cause });
+  }
+  for (const place of Object.values(lookup)) {
+    if (typeof place === 'object') requireUsable(place, lookup);
+  }
+  return value => validate(value, marked, draft, lookup, false);
+}
+
+function requireUsable(place: CheckedSchema, lookup: ReturnType<typeof dereference>): void {
+  const { $ref, __absolute_ref__: target, pattern, patternProperties, properties, required } = place;
+  if ($ref !== undefined && (target === undefined || lookup[target] === undefined)) {
+    throw new UnusableSchema('a JSON Schema with a $ref that leads to no place in it (nothing is ever fetched)');
+  }
+  if (pattern !== undefined) requirePattern(pattern);
+  for (const key of Object.keys(patternProperties ?? {})) requirePattern(key);
+  if (properties !== undefined && (typeof properties !== 'object' || isList(properties))) {
+    throw new UnusableSchema('a JSON Schema whose "properties" are no object');
+  }
+  if (required !== undefined && !isList(required))
+    throw new UnusableSchema('a JSON Schema whose "required" is no list');
+}
+
+function requirePattern(pattern: string): void {
+  try {
+    new RegExp(pattern, 'u');
+  } catch (cause) {
+    throw new UnusableSchema('a JSON Schema with a pattern that is no (Unicode) regular expression', { cause });
+  }
+}
+
+/** Keywords whose failure only says that something further down failed. */
+const OUTER_KEYWORDS: ReadonlySet<string> = new Set([
+  ...['properties', 'patternProperties', 'additionalProperties', 'unevaluatedProperties', '$ref', 'if'],
+  ...['items', 'prefixItems', 'additionalItems', 'unevaluatedItems', 'allOf', 'dependencies', 'dependentSchemas'],
+]);
+
+/** A failure deep in the value is reported for it and for each level above it: only the deepest say anything. */
+function leaves(errors: readonly OutputUnit[]): SchemaIssue[] {
+  const deepest = errors.filter(error => !OUTER_KEYWORDS.has(error.keyword));
+  return (deepest.length > 0 ? deepest : errors).map(({ instanceLocation, keyword, error }) => ({
+    path: instanceLocation
+      .split('/')
+      .slice(1)
+      .map(token => decodeURIComponent(token).replaceAll('~1', '/').replaceAll('~0', '~'))
+      .join('.'),
+    message: keyword === 'false' ? 'nothing is allowed here' : error,
   }));
 }
 
-function objectSchema(schema: Record<string, unknown>): ResolvedSchema['jsonSchema'] {
+function objectSchema(schema: JsonSchema): ResolvedSchema['jsonSchema'] {
   if (schema.type !== 'object') throw new UnusableSchema('the root must have the type "object"');
   return deepFreeze(schema) as ResolvedSchema['jsonSchema'];
 }

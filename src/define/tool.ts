@@ -3,154 +3,47 @@
  * any number of loops; each bind runs its factory once and owns what it built.
  */
 import { DefinitionError } from '../errors.ts';
-import type { JSONValue, ModelTool } from '../model/model.ts';
+import type { ModelTool } from '../model/model.ts';
+import { show } from '../show.ts';
 import type { BindingName, FactoryBindings } from './bindings.ts';
+import {
+  CAPABILITIES,
+  type LiveTool,
+  type MaybePromise,
+  problemWithCapabilities,
+  type ToolCall,
+  type ToolCapabilities,
+  type ToolExecute,
+  type ToolInfo,
+  type ToolReturn,
+  type ToolsetTool,
+} from './live-tool.ts';
+import { copyList, type Refusal, readOptions } from './options.ts';
 import { type InferSchema, type ResolvedSchema, resolveSchema, type SchemaLike, UnusableSchema } from './schema.ts';
+
+export type {
+  AccessRequest,
+  LiveTool,
+  MaybePromise,
+  Resource,
+  ToolBudget,
+  ToolCall,
+  ToolCapabilities,
+  ToolContent,
+  ToolExecute,
+  ToolInfo,
+  ToolResult,
+  ToolReturn,
+  ToolsetTool,
+} from './live-tool.ts';
+export { isToolResult, toolError, toolResult } from './live-tool.ts';
+export { show };
 
 /** The control tool by which a model gives structured output. No tool may have this name. */
 export const STRUCTURED_OUTPUT_TOOL_NAME = '_looprig_final_output';
 
 /** What providers accept as the name of a tool: all of the large ones refuse anything else. */
 const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
-
-/** What a running tool knows about its call. */
-export interface ToolCall {
-  /** Unique, and the same again when the call is repeated after a crash: fit as an idempotency key. */
-  readonly callId: string;
-  readonly toolName: string;
-  readonly sessionId: string;
-  readonly loopId: string;
-  readonly turnId: string;
-  readonly stepId: string;
-  /** Aborted when the call is interrupted or its time is over. A tool that ignores it is left behind. */
-  readonly signal: AbortSignal;
-  /** What is left of the turn's limits. */
-  readonly budget: ToolBudget;
-  /** Tells readers how far the tool is: an ephemeral `tool.progress` event. Does nothing once the call is answered. */
-  progress(update: JSONValue): void;
-}
-
-/** What is left of a turn's limits after the batch that the call belongs to. */
-export interface ToolBudget {
-  readonly iterations: number;
-  readonly calls: number;
-  readonly tokens: number;
-}
-
-/** One part of a tool's result. `data` is base64 text or bytes. */
-export type ToolContent =
-  | { readonly type: 'text'; readonly text: string }
-  | { readonly type: 'json'; readonly value: unknown }
-  | { readonly type: 'image'; readonly data: string | Uint8Array; readonly mediaType: string }
-  | {
-      readonly type: 'file';
-      readonly data: string | Uint8Array;
-      readonly mediaType: string;
-      readonly filename?: string;
-    };
-
-declare const toolResultBrand: unique symbol;
-const TOOL_RESULT = Symbol.for('looprig.tool-result');
-
-/** A tool's result in full. Made by `toolResult` or `toolError`, so that it is never confused with a tool's own data. */
-export interface ToolResult {
-  readonly [toolResultBrand]: true;
-  readonly content: readonly ToolContent[];
-  /** The model is told that the call failed. */
-  readonly isError: boolean;
-  /** The turn ends with this result once its whole batch is answered and committed, without another model call. */
-  readonly endTurn: boolean;
-}
-
-/** What a tool may return: text, anything that JSON can carry, or a `ToolResult`. Nothing at all is answered as an empty result. */
-// biome-ignore lint/suspicious/noConfusingVoidType: an executor that returns nothing is written as one that returns void
-export type ToolReturn = string | number | boolean | object | null | undefined | void;
-
-/** A result in full: text or parts, and whether it is an error or ends the turn. */
-export function toolResult(
-  content: string | readonly ToolContent[],
-  options: { readonly isError?: boolean; readonly endTurn?: boolean } = {},
-): ToolResult {
-  const parts = typeof content === 'string' ? [{ type: 'text' as const, text: content }] : [...content];
-  const result = {
-    content: Object.freeze(parts),
-    isError: options.isError === true,
-    endTurn: options.endTurn === true,
-  };
-  Object.defineProperty(result, TOOL_RESULT, { value: true });
-  return Object.freeze(result) as unknown as ToolResult;
-}
-
-/** An error result: the model reads the message, and the turn goes on. */
-export function toolError(message: string): ToolResult {
-  return toolResult(message, { isError: true });
-}
-
-/** Whether `value` was made by `toolResult` or `toolError`, of any copy of the package. */
-export function isToolResult(value: unknown): value is ToolResult {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, TOOL_RESULT);
-}
-
-/** What a call works on: calls of one batch on one key keep call order where one of them writes. A bare key writes. */
-export type Resource = string | { readonly key: string; readonly mode: 'read' | 'write' };
-
-/** What a call wants to do, for the gate. */
-export interface AccessRequest {
-  /** `fs.write`, `net.fetch`, `process.run`, or a word of the tool's own. */
-  readonly action: string;
-  /** What it is done to: a path, a host, a command. Rules match it as a pattern. */
-  readonly target: string;
-  /** One line for the person who is asked. */
-  readonly description?: string;
-}
-
-/** What a live tool can say about itself, beyond running. Each is asked once per call, after its input was validated. */
-export interface ToolCapabilities<Input> {
-  /** Never runs beside any other call of its batch. Default false. */
-  readonly sequential?: boolean;
-  /** What the call works on. Default: nothing that another call could disturb. */
-  resource?(input: Input): MaybePromise<Resource | readonly Resource[] | undefined>;
-  /** May be run again after a crash. Default false. */
-  readonly idempotent?: boolean;
-  /** What the call wants to do. Default: nothing that needs permission. */
-  access?(input: Input): MaybePromise<readonly AccessRequest[]>;
-  /** The longest a call may run, in milliseconds; at most the loop's `callTimeoutMs`. */
-  readonly timeoutMs?: number;
-  /** The call in one line, for people. Must not hold secrets. */
-  summary?(input: Input): MaybePromise<string>;
-}
-
-export type MaybePromise<T> = T | Promise<T>;
-
-/** Runs one call. What it throws becomes an error result, by its message. */
-export type ToolExecute<Input> = (input: Input, call: ToolCall) => MaybePromise<ToolReturn>;
-
-/** A live tool: built by a factory, owned by one binding, disposed with it. */
-export interface LiveTool<Input> extends ToolCapabilities<Input> {
-  execute(input: Input, call: ToolCall): MaybePromise<ToolReturn>;
-  [Symbol.asyncDispose]?(): PromiseLike<void>;
-  [Symbol.dispose]?(): void;
-}
-
-/** What a model is told about a tool. */
-export interface ToolInfo<Schema extends SchemaLike = SchemaLike> {
-  readonly name: string;
-  readonly description: string;
-  readonly input: Schema;
-}
-
-/** A live tool of a toolset, which also says what it is. */
-export interface ToolsetTool<Input = unknown> extends LiveTool<Input> {
-  readonly info: ToolInfo;
-}
-
-/** A tool as a factory built it, before it is checked. */
-export interface BuiltTool {
-  readonly name: string;
-  readonly description: string;
-  readonly schema: ResolvedSchema;
-  readonly live: LiveTool<unknown>;
-}
 
 /** Declares what can be built. Frozen; made by `defineTool` and `defineToolset` alone. */
 export interface ToolDefinition {
@@ -171,7 +64,11 @@ export const DECLARED: unique symbol = Symbol.for('looprig.tool-definition.decla
 
 /** Whether `value` is a definition made by `defineTool` or `defineToolset`. */
 export function isToolDefinition(value: unknown): value is ToolDefinition {
-  return typeof value === 'object' && value !== null && typeof Reflect.get(value, BUILD) === 'function';
+  try {
+    return typeof value === 'object' && value !== null && typeof Reflect.get(value, BUILD) === 'function';
+  } catch {
+    return false; // a proxy that will not be looked at
+  }
 }
 
 interface ToolDeclaration<Schema extends SchemaLike, Required extends BindingName> {
@@ -215,24 +112,16 @@ export function defineTool<const Schema extends SchemaLike, const Required exten
 export function defineTool(
   options: ExecuteToolOptions<SchemaLike> | CreateToolOptions<SchemaLike, BindingName>,
 ): ToolDefinition {
-  requireObject(options, 'defineTool');
-  const { name, description, input, requires, create, execute, ...capabilities } = options;
+  const given = readOptions(options, TOOL_OPTIONS, 'a tool', invalidTool);
+  const { name, description, input, create, execute } = given;
   requireName(name);
   requireToolName(name, 'name');
   requireText(description, 'description', name);
-  if (create === undefined && execute === undefined) {
-    throw invalidTool('execute', `tool "${name}" has neither "execute" nor "create": give one of them`);
-  }
-  if (create !== undefined && execute !== undefined) {
-    throw invalidTool('create', `tool "${name}" has both "execute" and "create": give one of them`);
-  }
-  const factory = create ?? stateless(name, execute, capabilities);
-  if (typeof factory !== 'function')
-    throw invalidTool('create', `"create" of tool "${name}" must be a function`, create);
-  if (create !== undefined)
-    refuseUnknown(capabilities, `tool "${name}"`, 'belongs on the live tool that "create" returns');
-  const declared = Object.freeze({ description, schema: resolveInput(input, 'input', name) });
-  return definition(name, [name], requires ?? [], async bindings => factory(bindings as never), declared);
+  const produces = [name];
+  const requires = resolveRequires(given.requires, name);
+  const factory = create === undefined ? stateless(name, execute, given) : ownFactory(name, create, given);
+  const schema = resolveInput(input, 'input', name);
+  return definition({ name, produces, requires }, factory, Object.freeze({ description, schema }));
 }
 
 /**
@@ -249,27 +138,15 @@ export function defineToolset<const Required extends BindingName = never>(option
   /** Builds the live tools, each with its `info`. Runs once per bind. */
   create(bindings: FactoryBindings<Required>): MaybePromise<readonly ToolsetTool<never>[]>;
 }): ToolDefinition {
-  requireObject(options, 'defineToolset');
-  const { name, produces, requires, create, ...unknown } = options;
+  const { name, produces, requires, create } = readOptions(options, TOOLSET_OPTIONS, 'a toolset', invalidTool);
   requireName(name);
-  refuseUnknown(unknown, `toolset "${name}"`, 'is no option of a toolset');
-  if (!Array.isArray(produces) || produces.length === 0) {
-    throw invalidTool('produces', `"produces" of toolset "${name}" must list at least one tool name`, produces);
+  const names = resolveProduces(produces, name);
+  if (typeof create !== 'function') {
+    throw invalidTool('create', `"create" of toolset "${name}" must be a function, not ${show(create)}`, {
+      value: create,
+    });
   }
-  const names = [...produces] as string[];
-  names.forEach((produced, index) => {
-    const field = `produces[${index}]`;
-    if (typeof produced !== 'string' || produced.trim() === '') {
-      throw invalidTool(field, `${field} of toolset "${name}" must be a name, not ${show(produced)}`, produced);
-    }
-    if (names.indexOf(produced) !== index) {
-      throw invalidTool(field, `${field} of toolset "${name}" repeats "${produced}": list each name once`, produced);
-    }
-    requireToolName(produced, field);
-  });
-  if (typeof create !== 'function')
-    throw invalidTool('create', `"create" of toolset "${name}" must be a function`, create);
-  return definition(name, names, requires ?? [], async bindings => create(bindings as never), undefined);
+  return definition({ name, produces: names, requires: resolveRequires(requires, name) }, create as Factory, undefined);
 }
 
 /** A toolset's live tool with the type of its input inferred into its `execute`: `tool({ info: { …, input: schema }, execute(input) {…} })`. */
@@ -306,55 +183,113 @@ export function resolveInput(input: unknown, field: string, name: string): Resol
   }
 }
 
-const CAPABILITIES = ['sequential', 'resource', 'idempotent', 'access', 'timeoutMs', 'summary'] as const;
+const TOOL_OPTIONS = [
+  ...(['name', 'description', 'input', 'requires', 'create', 'execute'] as const),
+  ...CAPABILITIES,
+] as const;
+const TOOLSET_OPTIONS = ['name', 'produces', 'requires', 'create'] as const;
 
-function stateless(name: string, execute: unknown, capabilities: Record<string, unknown>): () => LiveTool<unknown> {
-  if (typeof execute !== 'function')
-    throw invalidTool('execute', `"execute" of tool "${name}" must be a function`, execute);
-  const { sequential, resource, idempotent, access, timeoutMs, summary, ...unknown } = capabilities;
-  refuseUnknown(unknown, `tool "${name}"`, 'is no option of a tool');
-  const live = Object.freeze({
-    ...definedOf({ sequential, resource, idempotent, access, timeoutMs, summary }),
-    execute,
-  });
-  return () => live as unknown as LiveTool<unknown>;
+type Factory = (bindings: FactoryBindings<BindingName>) => unknown;
+type GivenOptions = { readonly [Option in (typeof TOOL_OPTIONS)[number]]: unknown };
+
+function ownFactory(name: string, create: unknown, given: GivenOptions): Factory {
+  if (given.execute !== undefined) {
+    throw invalidTool('create', `tool "${name}" has both "execute" and "create": give one of them`);
+  }
+  if (typeof create !== 'function') {
+    throw invalidTool('create', `"create" of tool "${name}" must be a function, not ${show(create)}`, {
+      value: create,
+    });
+  }
+  const misplaced = CAPABILITIES.find(capability => given[capability] !== undefined);
+  if (misplaced !== undefined) {
+    throw invalidTool(misplaced, `"${misplaced}" of tool "${name}" belongs on the live tool that "create" returns`);
+  }
+  return create as Factory;
 }
 
-function definedOf(options: Record<(typeof CAPABILITIES)[number], unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+function stateless(name: string, execute: unknown, given: GivenOptions): Factory {
+  if (execute === undefined) {
+    throw invalidTool('execute', `tool "${name}" has neither "execute" nor "create": give one of them`);
+  }
+  if (typeof execute !== 'function') {
+    throw invalidTool('execute', `"execute" of tool "${name}" must be a function, not ${show(execute)}`, {
+      value: execute,
+    });
+  }
+  const problem = problemWithCapabilities(given);
+  if (problem !== undefined) {
+    const { field, reason } = problem;
+    throw invalidTool(field, `"${field}" of tool "${name}" ${reason}`, { value: Reflect.get(given, field) });
+  }
+  const said = CAPABILITIES.filter(capability => given[capability] !== undefined);
+  const live = Object.freeze({
+    ...Object.fromEntries(said.map(capability => [capability, given[capability]])),
+    execute,
+  });
+  return () => live;
 }
 
 function definition(
-  name: string,
-  produces: readonly string[],
-  requires: readonly BindingName[],
-  build: ToolDefinition[typeof BUILD],
+  visible: Pick<ToolDefinition, 'name' | 'produces' | 'requires'>,
+  factory: Factory,
   declared: ToolDefinition[typeof DECLARED],
 ): ToolDefinition {
-  if (!Array.isArray(requires) || requires.some(binding => typeof binding !== 'string' || binding.trim() === '')) {
-    throw invalidTool('requires', `"requires" of "${name}" must be a list of binding names`, requires);
-  }
-  const visible = { name, produces: Object.freeze([...produces]), requires: Object.freeze([...new Set(requires)]) };
-  Object.defineProperty(visible, BUILD, { value: build });
-  Object.defineProperty(visible, DECLARED, { value: declared });
-  return Object.freeze(visible) as ToolDefinition;
+  const made = { ...visible, produces: Object.freeze([...visible.produces]) };
+  Object.defineProperty(made, BUILD, {
+    value: async (bindings: FactoryBindings<BindingName>): Promise<unknown> => factory(bindings),
+  });
+  Object.defineProperty(made, DECLARED, { value: declared });
+  return Object.freeze(made) as ToolDefinition;
 }
 
-function requireObject(options: unknown, caller: string): void {
-  if (typeof options !== 'object' || options === null) {
-    throw invalidTool('options', `${caller} takes an object of options, not ${show(options)}`, options);
+function resolveProduces(produces: unknown, toolset: string): readonly string[] {
+  const names = copyList(produces) ?? [];
+  if (names.length === 0) {
+    const message = `"produces" of toolset "${toolset}" must list at least one tool name, not ${show(produces)}`;
+    throw invalidTool('produces', message, { value: produces });
   }
+  names.forEach((name, index) => {
+    const field = `produces[${index}]`;
+    if (typeof name !== 'string' || name.trim() === '') {
+      throw invalidTool(field, `${field} of toolset "${toolset}" must be a name, not ${show(name)}`, { value: name });
+    }
+    if (names.indexOf(name) !== index) {
+      throw invalidTool(field, `${field} of toolset "${toolset}" repeats "${name}": list each name once`, {
+        value: name,
+      });
+    }
+    requireToolName(name, field);
+  });
+  return names as string[];
 }
 
-function requireName(name: unknown): void {
+function resolveRequires(requires: unknown, owner: string): readonly BindingName[] {
+  if (requires === undefined) return Object.freeze([]);
+  const names = copyList(requires);
+  if (names === undefined) {
+    const message = `"requires" of "${owner}" must be a list of binding names, not ${show(requires)}`;
+    throw invalidTool('requires', message, { value: requires });
+  }
+  names.forEach((name, index) => {
+    if (typeof name === 'string' && name.trim() !== '') return;
+    const field = `requires[${index}]`;
+    throw invalidTool(field, `${field} of "${owner}" must be the name of a binding, not ${show(name)}`, {
+      value: name,
+    });
+  });
+  return Object.freeze([...new Set(names)]) as readonly BindingName[];
+}
+
+function requireName(name: unknown): asserts name is string {
   if (typeof name !== 'string' || name.trim() === '') {
-    throw invalidTool('name', `"name" must be a nonblank string, not ${show(name)}`, name);
+    throw invalidTool('name', `"name" must be a nonblank string, not ${show(name)}`, { value: name });
   }
 }
 
-function requireText(value: unknown, field: string, tool: string): void {
+function requireText(value: unknown, field: string, tool: string): asserts value is string {
   if (typeof value !== 'string' || value.trim() === '') {
-    throw invalidTool(field, `"${field}" of tool "${tool}" must say what the tool does, not ${show(value)}`, value);
+    throw invalidTool(field, `"${field}" of tool "${tool}" must say what the tool does, not ${show(value)}`, { value });
   }
 }
 
@@ -364,22 +299,8 @@ function requireToolName(name: string, field: string): void {
     throw new DefinitionError(problem.kind, { field, message: `${field}: ${problem.reason}`, value: name });
 }
 
-function refuseUnknown(rest: object, owner: string, why: string): void {
-  const [key] = Object.keys(rest);
-  if (key !== undefined) throw invalidTool(key, `"${key}" of ${owner} ${why}`, Reflect.get(rest, key));
-}
-
-function invalidTool(field: string, message: string, value?: unknown): DefinitionError {
-  return new DefinitionError('invalid_tool', { field, message, value });
-}
-
-/** A value in a message: short, and never more than its kind for what is no plain value. */
-export function show(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value);
-  if (value === null || ['number', 'boolean', 'undefined', 'bigint'].includes(typeof value)) return String(value);
-  if (Array.isArray(value)) return 'an array';
-  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
-}
+const invalidTool: Refusal = (field, message, details = {}) =>
+  new DefinitionError('invalid_tool', { field: field === '' ? 'options' : field, message, ...details });
 
 /** What the model is told, from a name, a description and a schema. */
 export function modelTool(name: string, description: string, schema: ResolvedSchema): ModelTool {

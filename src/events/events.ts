@@ -162,6 +162,11 @@ export interface ObserverFailed extends EventHeader {
   readonly message: string;
   readonly turnId?: string;
 }
+/** This reader was too slow for the deltas: so many ephemeral events were left out here. Enduring ones never are. */
+export interface EventsDropped extends EventHeader {
+  readonly type: 'events.dropped';
+  readonly count: number;
+}
 /** The session's mode changed: it holds from the next turn on. */
 export interface ModeChanged extends EventHeader {
   readonly type: 'mode.changed';
@@ -193,7 +198,8 @@ export type TurnEvent =
   | StepDone
   | TurnDone
   | TurnFailed
-  | TurnInterrupted;
+  | TurnInterrupted
+  | EventsDropped;
 
 /** What a session tells its readers: its turns' events, and what happens between them. */
 export type SessionEvent = TurnEvent | ModeChanged | ObserverFailed | SessionDrift;
@@ -218,6 +224,7 @@ export const EVENT_DURABILITY = Object.freeze({
   'turn.done': 'enduring',
   'turn.failed': 'enduring',
   'turn.interrupted': 'enduring',
+  'events.dropped': 'ephemeral',
   'observer.failed': 'ephemeral',
   'mode.changed': 'enduring',
   'session.drift': 'ephemeral',

@@ -154,6 +154,8 @@ export type JournalEntry =
       readonly finishReason: FinishReason;
       readonly output?: JSONValue;
       readonly limited?: LimitReached;
+      /** Where a tool's result ended the turn: its text. Else the text stands in the last response. */
+      readonly text?: string;
     } & TurnTotals &
       InTurn)
   | ({

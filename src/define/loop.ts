@@ -1,0 +1,316 @@
+/**
+ * Loop definitions: what an agent loop is, as frozen data that knows no session. `bind` joins one to a session; everything about it
+ * is checked here, once, so that nothing later asks again.
+ */
+import { type BindableLoop, type BindOptions, bindLoop, type LoopBindings } from '../bind/bind.ts';
+import type { BoundLoop } from '../bind/bound-loop.ts';
+import { DefinitionError, type DefinitionErrorKind } from '../errors.ts';
+import type { AnyLanguageModel, LanguageModel, ModelSettings } from '../model/model.ts';
+import { type ModelIdentity, modelIdentity, resolveModel } from '../model/resolve.ts';
+import { show } from '../show.ts';
+import { BEHAVIOUR_OPTIONS, type BehaviourOptions, type LoopBehaviour, resolveBehaviour } from './behaviour.ts';
+import { type ResolvedToolLimits, resolveLimits, type ToolLimits } from './limits.ts';
+import { resolveMiddlewares, type ToolMiddleware } from './middleware.ts';
+import {
+  type ModeDefinition,
+  type ModeOptions,
+  modeField,
+  modeOver,
+  type OwnMode,
+  readModes,
+  resolveText,
+  resolveTools,
+} from './mode.ts';
+import { readOptions } from './options.ts';
+import { policyRevision } from './policy.ts';
+import { type InferSchema, type ResolvedSchema, resolveSchema, type SchemaLike, UnusableSchema } from './schema.ts';
+import { resolveSettings } from './settings.ts';
+import type { ToolDefinition } from './tool.ts';
+
+interface PlainLoopOptions<Name extends string, Schema extends SchemaLike> extends BehaviourOptions {
+  /** The name of the loop. Nonblank. */
+  readonly name: Name;
+  /** The model that answers: an AI SDK language model object, of specification v4, v3 or v2. */
+  readonly model: AnyLanguageModel;
+  /** Base instructions. Default none. */
+  readonly system?: string | undefined;
+  /** The tools of the base mode, and of each mode that lists none. A definition listed twice stays once. Default none. */
+  readonly tools?: readonly ToolDefinition[] | undefined;
+  /** Wrap each tool call, the first outermost. Default none. */
+  readonly middlewares?: readonly ToolMiddleware[] | undefined;
+  /** Limits of a turn. Default `DEFAULT_TOOL_LIMITS`. */
+  readonly limits?: ToolLimits | undefined;
+  /** Request settings: temperature, maxOutputTokens and the like. Default none: the provider's. */
+  readonly settings?: ModelSettings | undefined;
+  /** The schema of the final answer, an object at its root. Default none: the answer is text. */
+  readonly output?: Schema | undefined;
+  /** What the loop is for, for people. Changes no behaviour. */
+  readonly description?: string | undefined;
+  /** The loop's name for people. Changes no behaviour. */
+  readonly displayName?: string | undefined;
+}
+
+/** Modes and the one a session starts in: both or neither. */
+type ModeChoice<Added extends string, Known extends string = never> =
+  | {
+      /** The ways in which the loop can work, by name. `""` is the base mode and cannot be declared. */
+      readonly modes: { readonly [Mode in Added]: ModeOptions };
+      /** The mode that a session starts in. Required where there are modes. */
+      readonly initialMode: NoInfer<Added | Known>;
+    }
+  | { readonly modes?: undefined; readonly initialMode?: undefined };
+
+/** What `defineLoop` takes. */
+export type LoopOptions<
+  Name extends string = string,
+  ModeName extends string = string,
+  Schema extends SchemaLike = SchemaLike,
+> = PlainLoopOptions<Name, Schema> & ModeChoice<ModeName>;
+
+/** What `extend` takes: `tools`, `middlewares` and `modes` are appended, every other option replaces. */
+export type ExtendOptions<
+  Name extends string,
+  ModeName extends string,
+  Added extends string,
+  Schema extends SchemaLike,
+> = Partial<PlainLoopOptions<Name, Schema>> &
+  ([ModeName] extends [never]
+    ? ModeChoice<Added>
+    : {
+        readonly modes?: { readonly [Mode in Added]: ModeOptions } | undefined;
+        readonly initialMode?: NoInfer<ModeName | Added> | undefined;
+      });
+
+/** What identifies how a session of a loop begins. */
+export interface LoopFingerprint {
+  readonly model: ModelIdentity;
+  /** The effective system text; empty if there is none. */
+  readonly system: string;
+  /** The model-facing names of the tools, in their order. */
+  readonly tools: readonly string[];
+}
+
+/** A loop, defined: frozen, reusable, and without a session. Made by `defineLoop` alone. */
+export interface LoopDefinition<Name extends string = string, ModeName extends string = string, Output = unknown> {
+  readonly name: Name;
+  /** Model, system text, limits and settings of the base mode. */
+  readonly model: LanguageModel;
+  readonly system: string;
+  readonly limits: ResolvedToolLimits;
+  readonly settings: ModelSettings;
+  /** All modes in force: the base mode `""` first, then the declared ones in their order. */
+  readonly modes: readonly ModeDefinition<ModeName | ''>[];
+  /** The mode that a session starts in; `undefined` for the base mode, where there is no other. */
+  readonly initialMode: ModeName | undefined;
+  readonly middlewares: readonly ToolMiddleware[];
+  readonly behaviour: LoopBehaviour;
+  readonly output: ResolvedSchema | undefined;
+  readonly description: string | undefined;
+  readonly displayName: string | undefined;
+  /** SHA-256, as hexadecimal text, over what changes behaviour. The order of modes and tools, and names for people, do not change it. */
+  readonly policyRevision: string;
+  /** The type of the final answer. Exists for the compiler only. */
+  readonly [OUTPUT_TYPE]?: Output;
+
+  /**
+   * A new definition: `tools`, `middlewares` and `modes` appended, every other option replaced. This one stays as it is. Throws
+   * `DefinitionError`; a mode of a name that exists is refused with `invalid_mode`.
+   */
+  extend<
+    const NewName extends string = Name,
+    const Added extends string = never,
+    const Schema extends SchemaLike = never,
+  >(
+    options: ExtendOptions<NewName, ModeName, Added, Schema>,
+  ): LoopDefinition<NewName, ModeName | Added, [Schema] extends [never] ? Output : InferSchema<Schema>>;
+  /** Every declared tool definition of base and modes, once each. Runs no factory. */
+  tools(): readonly ToolDefinition[];
+  /** The initial model, the effective system text and the tool names. Runs no factory. */
+  fingerprint(): LoopFingerprint;
+  /** Runs the factories of all tools for one session. Rejects with `BindError`, and then has disposed of what it had built. */
+  bind(bindings: LoopBindings, options?: BindOptions): Promise<BoundLoop<ModeName>>;
+}
+
+declare const OUTPUT_TYPE: unique symbol;
+const LOOP_DEFINITION = Symbol.for('looprig.loop-definition');
+
+/**
+ * Defines a loop: checks every option and freezes the result. Throws `DefinitionError` with the path of the option that cannot be
+ * taken; an unknown option is refused.
+ */
+export function defineLoop<
+  const Name extends string,
+  const ModeName extends string = never,
+  const Schema extends SchemaLike = SchemaLike,
+>(options: LoopOptions<Name, ModeName, Schema>): LoopDefinition<Name, ModeName, InferSchema<Schema>> {
+  return new DefinedLoop(readParts(options)) as unknown as LoopDefinition<Name, ModeName, InferSchema<Schema>>;
+}
+
+/** Whether `value` was made by `defineLoop`, of any copy of the package. */
+export function isLoopDefinition(value: unknown): value is LoopDefinition {
+  try {
+    return typeof value === 'object' && value !== null && Reflect.get(value, LOOP_DEFINITION) === true;
+  } catch {
+    return false; // a proxy that will not be looked at
+  }
+}
+
+const LOOP_OPTIONS = [
+  ...(['name', 'model', 'system', 'tools', 'middlewares', 'limits', 'settings', 'modes', 'initialMode'] as const),
+  ...(['output', 'description', 'displayName'] as const),
+  ...BEHAVIOUR_OPTIONS,
+] as const;
+
+/** Options, each checked and copied: what a definition is made of, and what `extend` goes on from. */
+interface LoopParts
+  extends Pick<LoopDefinition, 'description' | 'displayName' | 'behaviour' | 'output' | 'middlewares'> {
+  readonly base: ModeDefinition;
+  readonly name: string;
+  readonly modes: ReadonlyMap<string, OwnMode>;
+  readonly initialMode: string | undefined;
+}
+
+class DefinedLoop implements BindableLoop {
+  readonly name: string;
+  readonly model: LanguageModel;
+  readonly system: string;
+  readonly limits: ResolvedToolLimits;
+  readonly settings: ModelSettings;
+  readonly modes: readonly ModeDefinition[];
+  readonly initialMode: string | undefined;
+  readonly middlewares: readonly ToolMiddleware[];
+  readonly behaviour: LoopBehaviour;
+  readonly output: ResolvedSchema | undefined;
+  readonly description: string | undefined;
+  readonly displayName: string | undefined;
+  readonly #parts: LoopParts;
+  #policyRevision: string | undefined;
+
+  static {
+    Object.defineProperty(DefinedLoop.prototype, LOOP_DEFINITION, { value: true });
+  }
+
+  constructor(parts: LoopParts) {
+    const { base, modes } = parts;
+    this.#parts = parts;
+    this.name = parts.name;
+    this.model = base.model;
+    this.system = base.system;
+    this.limits = base.limits;
+    this.settings = base.settings;
+    this.modes = Object.freeze([base, ...[...modes].map(([name, mode]) => modeOver(base, name, mode))]);
+    this.initialMode = parts.initialMode;
+    this.middlewares = parts.middlewares;
+    this.behaviour = parts.behaviour;
+    this.output = parts.output;
+    this.description = parts.description;
+    this.displayName = parts.displayName;
+    Object.freeze(this);
+  }
+
+  get policyRevision(): string {
+    this.#policyRevision ??= policyRevision(this);
+    return this.#policyRevision;
+  }
+
+  extend(options: unknown): DefinedLoop {
+    return new DefinedLoop(readParts(options, this.#parts));
+  }
+
+  tools(): readonly ToolDefinition[] {
+    return Object.freeze([...new Set(this.modes.flatMap(mode => mode.tools))]);
+  }
+
+  fingerprint(): LoopFingerprint {
+    const initial = this.modes.find(mode => mode.name === (this.initialMode ?? ''))!;
+    const tools = Object.freeze(initial.tools.flatMap(tool => tool.produces));
+    return Object.freeze({ model: modelIdentity(initial.model), system: initial.system, tools });
+  }
+
+  bind(bindings: LoopBindings, options?: BindOptions): Promise<BoundLoop> {
+    return bindLoop(this, bindings, options);
+  }
+}
+
+/** The parts of a new definition, over those of the one that it extends. */
+function readParts(options: unknown, from?: LoopParts): LoopParts {
+  const given = readOptions(options, LOOP_OPTIONS, 'a loop', refuse);
+  const name = given.name === undefined && from !== undefined ? from.name : resolveName(given.name);
+  const base = readBase(given, from?.base);
+  const middlewares = Object.freeze([...(from?.middlewares ?? []), ...resolveMiddlewares(given.middlewares)]);
+  const modes = new Map(from?.modes);
+  for (const [mode, own] of readModes(given.modes)) {
+    if (modes.has(mode)) {
+      const message = `there is a mode "${mode}" already: give the new one another name`;
+      throw refuse(modeField(mode), message, {}, 'invalid_mode');
+    }
+    modes.set(mode, own);
+  }
+  return {
+    ...{ name, base, middlewares, modes },
+    initialMode: resolveInitialMode(given.initialMode ?? from?.initialMode, modes),
+    output: given.output === undefined ? from?.output : resolveOutput(given.output),
+    behaviour: resolveBehaviour({ ...from?.behaviour, ...givenBehaviour(given) }),
+    description: resolveText(given.description, 'description') ?? from?.description,
+    displayName: resolveText(given.displayName, 'displayName') ?? from?.displayName,
+  };
+}
+
+type Given = { readonly [Option in (typeof LOOP_OPTIONS)[number]]: unknown };
+
+function readBase(given: Given, from: ModeDefinition | undefined): ModeDefinition {
+  return Object.freeze({
+    name: '',
+    model: given.model === undefined && from !== undefined ? from.model : resolveModel(given.model, 'model'),
+    system: resolveText(given.system, 'system') ?? from?.system ?? '',
+    tools: Object.freeze([...new Set([...(from?.tools ?? []), ...resolveTools(given.tools, 'tools')])]),
+    limits: given.limits === undefined && from !== undefined ? from.limits : resolveLimits(given.limits, 'limits'),
+    settings:
+      given.settings === undefined && from !== undefined ? from.settings : resolveSettings(given.settings, 'settings'),
+  });
+}
+
+function givenBehaviour(given: Given): { readonly [Option in keyof BehaviourOptions]?: unknown } {
+  return Object.fromEntries(
+    BEHAVIOUR_OPTIONS.filter(name => given[name] !== undefined).map(name => [name, given[name]]),
+  );
+}
+
+function resolveName(name: unknown): string {
+  if (typeof name === 'string' && name.trim() !== '') return name;
+  throw refuse('name', `a loop needs a nonblank "name", not ${show(name)}`, { value: name }, 'missing_name');
+}
+
+function resolveInitialMode(initialMode: unknown, modes: ReadonlyMap<string, unknown>): string | undefined {
+  const field = 'initialMode';
+  const names = [...modes.keys()].map(name => `"${name}"`).join(', ');
+  if (initialMode === undefined) {
+    if (modes.size === 0) return undefined;
+    throw refuse(field, `a loop with modes needs "initialMode": one of ${names}`, {}, 'missing_initial_mode');
+  }
+  if (typeof initialMode === 'string' && modes.has(initialMode)) return initialMode;
+  const message =
+    modes.size === 0
+      ? '"initialMode" is for a loop with modes, and this one has none'
+      : `"initialMode" must be one of ${names}, not ${show(initialMode)}`;
+  throw refuse(field, message, { value: initialMode }, 'invalid_initial_mode');
+}
+
+/** The error carries neither the schema nor what a schema library said of it: both may quote what is private in it. */
+function resolveOutput(output: unknown): ResolvedSchema {
+  try {
+    return resolveSchema(output);
+  } catch (error) {
+    const reason = error instanceof UnusableSchema ? `: ${error.message}` : '';
+    throw refuse('output', `"output" cannot be used as a schema${reason}`, {}, 'invalid_output_schema');
+  }
+}
+
+function refuse(
+  field: string,
+  message: string,
+  details: { readonly value?: unknown; readonly cause?: unknown } = {},
+  kind: DefinitionErrorKind = 'invalid_option',
+): DefinitionError {
+  return new DefinitionError(kind, { field: field === '' ? 'options' : field, message, ...details });
+}

@@ -1,0 +1,49 @@
+/** The policy revision: one hash for all definitions that behave alike, by which a restored session knows that its loop has changed. */
+import { sha256 } from '@noble/hashes/sha2.js';
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
+import type { LoopBehaviour } from './behaviour.ts';
+import { canonicalJson } from './canonical.ts';
+import type { ModeDefinition } from './mode.ts';
+import type { ResolvedSchema } from './schema.ts';
+import type { ToolDefinition } from './tool.ts';
+
+/** What of a definition changes how it behaves. */
+export interface Policy {
+  readonly name: string;
+  readonly modes: readonly ModeDefinition[];
+  readonly initialMode: string | undefined;
+  readonly behaviour: LoopBehaviour;
+  readonly output: ResolvedSchema | undefined;
+}
+
+/** SHA-256 of the policy's canonical JSON, as hexadecimal text. Functions (factories, middlewares) have no text and do not count. */
+export function policyRevision({ name, modes, initialMode, behaviour, output }: Policy): string {
+  const { repeat } = behaviour;
+  const policy = {
+    ...{ name, initialMode },
+    modes: Object.fromEntries(modes.map(mode => [mode.name, modePolicy(mode)])),
+    behaviour: { ...behaviour, repeat: repeat === false ? false : numbers(repeat) },
+    output: output?.jsonSchema,
+  };
+  return bytesToHex(sha256(utf8ToBytes(canonicalJson(policy))));
+}
+
+function modePolicy({ model, system, tools, limits, settings }: ModeDefinition): object {
+  const { provider, modelId } = model;
+  return {
+    model: { provider, modelId },
+    system,
+    tools: tools.map(toolPolicy).sort(),
+    limits: numbers(limits),
+    settings,
+  };
+}
+
+function toolPolicy({ name, produces, requires }: ToolDefinition): string {
+  return canonicalJson({ name, produces: [...produces].sort(), requires: [...requires].sort() });
+}
+
+/** Numbers as text, since JSON has no Infinity. */
+function numbers(record: object): object {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, String(value)]));
+}

@@ -1,0 +1,291 @@
+/**
+ * Readers of a session's events. A reader pulls, and the loop never waits for it.
+ *
+ * 1. A reader is registered when it is made, not at its first pull: nothing between the two is lost to it.
+ * 2. It holds at most 1,024 waiting events. Past that, ephemeral ones are dropped and counted; enduring ones are left in the journal
+ *    and read from there when the reader gets so far, as they are for a reader that comes late.
+ * 3. Whatever a reader does (stops, breaks off, throws) changes nothing for the turn or for other readers.
+ */
+import type { JournalRecord } from '../journal/journal.ts';
+import { EVENT_DURABILITY, isTerminal, type SessionEvent } from './events.ts';
+import { EventProjector } from './projection.ts';
+
+/** The most events that wait for a reader. */
+export const MOST_WAITING_EVENTS = 1_024;
+
+/** Where a reader finds the records that it has missed. */
+interface RecordSource {
+  readonly sessionId: string;
+  readonly loopId: string;
+  read(fromSeq: number): AsyncIterable<JournalRecord>;
+}
+
+/** The hub of one session: shows records and ephemeral events to all readers. */
+export class EventHub {
+  readonly #source: RecordSource;
+  readonly #projector: EventProjector;
+  readonly #readers = new Set<EventReader<SessionEvent>>();
+  readonly #observers: readonly ((event: SessionEvent) => void)[];
+  #lastSeq: number;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+
+  constructor(
+    source: RecordSource,
+    lastSeq: number,
+    now: () => number,
+    observers: readonly ((event: SessionEvent) => void)[],
+  ) {
+    this.#source = source;
+    this.#projector = new EventProjector(source.sessionId, source.loopId);
+    this.#lastSeq = lastSeq;
+    this.now = now;
+    this.#observers = observers;
+  }
+
+  /** Whether anybody reads. */
+  get watched(): boolean {
+    return this.#readers.size > 0 || this.#observers.length > 0;
+  }
+
+  /** The sequence number of the last record that was shown. */
+  get lastSeq(): number {
+    return this.#lastSeq;
+  }
+
+  /** Shows a record that was written. */
+  record(record: JournalRecord): void {
+    this.#projector.observe(record);
+    this.#lastSeq = record.seq;
+    if (!this.watched) return;
+    const event = this.#projector.project(record);
+    if (event !== undefined) this.#publish(Object.freeze(event));
+  }
+
+  /** Shows an event that is no record. */
+  emit(event: SessionEventBody): void {
+    if (!this.watched) return;
+    const { sessionId, loopId } = this.#source;
+    this.#publish(Object.freeze({ ...event, sessionId, loopId, seq: this.#lastSeq, at: this.now() }) as SessionEvent);
+  }
+
+  /**
+   * A new reader, of one turn or of the whole session, that begins after the record `afterSeq`. A turn's reader ends with its terminal event.
+   */
+  subscribe<E extends SessionEvent>(afterSeq: number, turnId?: string): EventReader<E> {
+    const reader = new EventReader<SessionEvent>(this.#source, afterSeq, this, turnId, () =>
+      this.#readers.delete(reader),
+    );
+    this.#readers.add(reader);
+    return reader as unknown as EventReader<E>; // a turn's reader is given that turn's events alone
+  }
+
+  /** Ends a turn whose terminal could not be recorded, or that never began: its readers get this event as their last. */
+  finish(turnId: string, event: SessionEventBody): SessionEvent {
+    const { sessionId, loopId } = this.#source;
+    const final = Object.freeze({ ...event, sessionId, loopId, seq: this.#lastSeq, at: this.now() }) as SessionEvent;
+    for (const reader of [...this.#readers]) {
+      if (reader.turnId === turnId) reader.end(final);
+      else reader.push(final);
+    }
+    for (const observer of this.#observers) this.#observe(observer, final);
+    return final;
+  }
+
+  /** Ends all readers. */
+  end(): void {
+    for (const reader of [...this.#readers]) reader.end();
+  }
+
+  #publish(event: SessionEvent): void {
+    for (const reader of this.#readers) reader.push(event);
+    for (const observer of this.#observers) this.#observe(observer, event);
+  }
+
+  /** An observer that throws is reported once for the event, to readers; it changes nothing else. */
+  #observe(observer: (event: SessionEvent) => void, event: SessionEvent): void {
+    try {
+      const returned: unknown = observer(event);
+      if (returned instanceof Promise) returned.catch(error => this.#observerFailed(error));
+    } catch (error) {
+      this.#observerFailed(error);
+    }
+  }
+
+  #observerFailed(error: unknown): void {
+    const { sessionId, loopId } = this.#source;
+    const message = error instanceof Error ? error.message : 'an observer threw';
+    const event = { type: 'observer.failed' as const, message, sessionId, loopId, seq: this.#lastSeq, at: this.now() };
+    for (const reader of this.#readers) reader.push(Object.freeze(event));
+  }
+}
+
+/** An event without the header that the hub adds. */
+export type SessionEventBody = Body<SessionEvent>;
+type Body<E> = E extends unknown ? Omit<E, 'sessionId' | 'loopId' | 'seq' | 'at'> : never;
+
+/** What a reader needs of its hub. */
+interface ReaderHub {
+  readonly lastSeq: number;
+  now(): number;
+}
+
+/** One reader's place in the events. */
+export class EventReader<E extends SessionEvent> implements AsyncIterableIterator<E>, AsyncDisposable {
+  readonly #source: RecordSource;
+  readonly #hub: ReaderHub;
+  readonly turnId: string | undefined;
+  readonly #detach: () => void;
+  #queue: E[] = [];
+  #head = 0;
+  #waiters: ((result: IteratorResult<E, undefined>) => void)[] = [];
+  /** The record up to which everything is delivered or waiting, and the one from which to read so that later ones can be completed. */
+  #seenSeq: number;
+  #contextSeq: number;
+  #isBehind: boolean;
+  #catchingUp: Promise<void> | undefined;
+  #dropped = 0;
+  /** Nothing more comes from the hub, but for this last event that is no record. */
+  #isClosed = false;
+  #final: E | undefined;
+
+  constructor(source: RecordSource, afterSeq: number, hub: ReaderHub, turnId: string | undefined, detach: () => void) {
+    this.#source = source;
+    this.#hub = hub;
+    this.turnId = turnId;
+    this.#detach = detach;
+    this.#seenSeq = afterSeq;
+    this.#contextSeq = afterSeq;
+    this.#isBehind = hub.lastSeq > afterSeq;
+  }
+
+  /** Takes an event from the hub. Never throws, never waits. */
+  push(event: SessionEvent): void {
+    if (this.#isClosed || !this.#concerns(event)) return;
+    const isEnduring = EVENT_DURABILITY[event.type] === 'enduring';
+    if (this.#isBehind) {
+      if (!isEnduring) this.#dropped += 1; // an enduring one is read from the journal
+      return;
+    }
+    if (this.#queue.length - this.#head >= MOST_WAITING_EVENTS) {
+      if (isEnduring) this.#isBehind = true;
+      else this.#dropped += 1;
+      return;
+    }
+    this.#deliver(event);
+  }
+
+  next(): Promise<IteratorResult<E, undefined>> {
+    const ready = this.#shift();
+    if (ready !== undefined) return Promise.resolve({ value: ready, done: false });
+    if (this.#isBehind) return this.#catchUp().then(() => this.next());
+    if (this.#isClosed) return Promise.resolve({ value: undefined, done: true });
+    return new Promise(resolve => this.#waiters.push(resolve));
+  }
+
+  /** Stops reading. The turn goes on. */
+  return(): Promise<IteratorResult<E, undefined>> {
+    this.#queue = [];
+    this.#head = 0;
+    this.#dropped = 0;
+    this.#isBehind = false;
+    this.#final = undefined;
+    this.end();
+    return Promise.resolve({ value: undefined, done: true });
+  }
+
+  /** Nothing more comes but `final`; what waits, or was missed, can still be read. */
+  end(final?: SessionEvent): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#detach();
+    const waiters = this.#waiters;
+    this.#waiters = [];
+    this.#final = final as E | undefined;
+    for (const waiter of waiters) {
+      const last = this.#takeFinal();
+      waiter(last === undefined ? { value: undefined, done: true } : { value: last, done: false });
+    }
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.return();
+  }
+
+  #concerns(event: SessionEvent): boolean {
+    return this.turnId === undefined || ('turnId' in event && event.turnId === this.turnId);
+  }
+
+  #deliver(event: SessionEvent): void {
+    if (EVENT_DURABILITY[event.type] === 'enduring') this.#seenSeq = event.seq;
+    if (event.type === 'turn.started') this.#contextSeq = event.seq - 1;
+    const waiter = this.#waiters.shift();
+    if (waiter !== undefined) waiter({ value: event as E, done: false });
+    else this.#queue.push(event as E);
+    if (this.turnId === undefined || !isTerminal(event)) return;
+    this.#isBehind = false;
+    this.end();
+  }
+
+  #shift(): E | undefined {
+    if (this.#head >= this.#queue.length) {
+      if (this.#dropped > 0) return this.#dropNote();
+      return this.#isBehind ? undefined : this.#takeFinal();
+    }
+    const event = this.#queue[this.#head++];
+    if (this.#head === this.#queue.length) {
+      this.#queue = [];
+      this.#head = 0;
+    }
+    return event;
+  }
+
+  #takeFinal(): E | undefined {
+    const final = this.#final;
+    this.#final = undefined;
+    return final;
+  }
+
+  #dropNote(): E {
+    const { sessionId, loopId } = this.#source;
+    const turn = this.turnId === undefined ? {} : { turnId: this.turnId };
+    const note = {
+      type: 'events.dropped',
+      sessionId,
+      loopId,
+      ...turn,
+      seq: this.#seenSeq,
+      at: 0,
+      count: this.#dropped,
+    };
+    this.#dropped = 0;
+    return Object.freeze(note) as unknown as E;
+  }
+
+  /** Reads the next missed records; ends live when there are no more. */
+  #catchUp(): Promise<void> {
+    this.#catchingUp ??= this.#readMissed().finally(() => {
+      this.#catchingUp = undefined;
+    });
+    return this.#catchingUp;
+  }
+
+  async #readMissed(): Promise<void> {
+    const projector = new EventProjector(this.#source.sessionId, this.#source.loopId);
+    for await (const record of this.#source.read(this.#contextSeq + 1)) {
+      projector.observe(record);
+      if (record.seq <= this.#seenSeq) continue;
+      if (record.seq > this.#hub.lastSeq) break; // written, but not shown yet: it comes live
+      const event = projector.project(record);
+      if (event === undefined || !this.#concerns(event)) this.#seenSeq = record.seq;
+      else this.#deliver(Object.freeze(event));
+      if (!this.#isBehind) return; // the turn's terminal
+      if (this.#queue.length - this.#head >= MOST_WAITING_EVENTS) return;
+    }
+    if (this.#seenSeq >= this.#hub.lastSeq) this.#isBehind = false;
+  }
+}

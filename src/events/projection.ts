@@ -1,0 +1,128 @@
+/**
+ * From records to events. A record that leans on an earlier one (an announced call on its response, a terminal on the last text)
+ * is completed from what the projector has seen, so that nothing has to be written twice.
+ */
+import type { JournalRecord } from '../journal/journal.ts';
+import type { AssistantMessage, UserContent, UserMessage } from '../model/model.ts';
+import type { EventHeader, SessionEvent } from './events.ts';
+
+export class EventProjector {
+  readonly #sessionId: string;
+  #loopId: string;
+  #message: AssistantMessage | undefined;
+  #received: Map<string, UserMessage> | undefined;
+  #input: readonly UserContent[] = [];
+  /** The last response's figures, for `step.done`. */
+  #responded: Extract<JournalRecord, { type: 'step.responded' }> | undefined;
+
+  constructor(sessionId: string, loopId: string) {
+    this.#sessionId = sessionId;
+    this.#loopId = loopId;
+  }
+
+  /** Takes note of a record that later ones lean on. Every record must pass here, in order, whether its event is wanted or not. */
+  observe(record: JournalRecord): void {
+    switch (record.type) {
+      case 'session.opened':
+        this.#loopId = record.loopId;
+        break;
+      case 'step.responded':
+        this.#message = record.message;
+        this.#responded = record;
+        break;
+      case 'turn.started':
+        this.#message = undefined;
+        this.#responded = undefined;
+        this.#input = (record.message ?? this.#use(record.inputId))?.content ?? [];
+        break;
+      case 'input.received':
+        this.#received ??= new Map();
+        this.#received.set(record.inputId, record.message);
+        break;
+      case 'input.cancelled':
+      case 'input.steered':
+        this.#use(record.inputId);
+        break;
+      default:
+        break;
+    }
+  }
+
+  /** The event that shows an observed record, or `undefined` for one that is no event. */
+  project(record: JournalRecord): SessionEvent | undefined {
+    const { seq, at } = record;
+    const header: EventHeader = { sessionId: this.#sessionId, loopId: this.#loopId, seq, at };
+    switch (record.type) {
+      case 'turn.started': {
+        const { turnId, mode, limits } = record;
+        return { type: record.type, ...header, turnId, input: this.#input, mode, limits };
+      }
+      case 'tool.called': {
+        const { turnId, stepId, callId, toolName, summary } = record;
+        const said = summary === undefined ? {} : { summary };
+        return {
+          type: record.type,
+          ...header,
+          turnId,
+          stepId,
+          callId,
+          toolName,
+          input: this.#inputOf(callId),
+          ...said,
+        };
+      }
+      case 'tool.completed': {
+        const { type, turnId, stepId, callId, toolName, outcome, output, durationMs } = record;
+        const isError = outcome !== 'done';
+        return { type, ...header, turnId, stepId, callId, toolName, outcome, isError, output, durationMs };
+      }
+      case 'step.done': {
+        const { turnId, stepId } = record;
+        const responded = this.#responded;
+        if (responded === undefined) return undefined;
+        const { finishReason, usage } = responded;
+        return { type: record.type, ...header, turnId, stepId, text: this.#text(), finishReason, usage };
+      }
+      case 'turn.done':
+        return { ...record, ...header, text: record.text ?? this.#text() };
+      case 'turn.failed':
+      case 'turn.interrupted':
+        return { ...record, ...header, text: this.#text() };
+      case 'step.started':
+      case 'step.retrying':
+      case 'tool.started':
+      case 'gate.opened':
+      case 'gate.resolved':
+      case 'limit.near':
+      case 'mode.changed':
+        return { ...record, ...header };
+      case 'session.opened':
+      case 'history.imported':
+      case 'input.received':
+      case 'input.cancelled':
+      case 'input.steered':
+      case 'step.responded':
+        return undefined;
+    }
+  }
+
+  #use(inputId: string | undefined): UserMessage | undefined {
+    if (inputId === undefined) return undefined;
+    const message = this.#received?.get(inputId);
+    this.#received?.delete(inputId);
+    return message;
+  }
+
+  #inputOf(callId: string): unknown {
+    for (const part of this.#message?.content ?? []) {
+      if (part.type === 'tool-call' && part.toolCallId === callId) return part.input;
+    }
+    return {};
+  }
+
+  #text(): string {
+    let text = '';
+    for (const part of this.#message?.content ?? []) if (part.type === 'text') text += part.text;
+    return text;
+  }
+}

@@ -1,0 +1,90 @@
+/** A store that keeps journals in this process: for tests, and for programs that do without a restart. */
+import { bytesToHex } from '@noble/hashes/utils.js';
+import { JournalConflictError, JournalError } from '../errors.ts';
+import type { JournalRecord, JournalStore, StoredSession } from './journal.ts';
+
+interface Journal {
+  readonly records: JournalRecord[];
+  /** Which append of the whole store was the last one to this session, so that a list needs no times to sort by. */
+  lastAppend: number;
+}
+
+/**
+ * A journal store in memory. `append` is done when it returns, and throws what another store would reject with; `read` gives what
+ * was there when it was called. Nothing is let go of: a session lives as long as the store.
+ */
+export function memoryStore(): JournalStore {
+  return new MemoryStore();
+}
+
+class MemoryStore implements JournalStore {
+  readonly #journals = new Map<string, Journal>();
+  readonly #captures = new Map<string, Map<string, Uint8Array>>();
+  #appends = 0;
+
+  append(sessionId: string, expectedSeq: number, records: readonly JournalRecord[]): void {
+    const journal = this.#journals.get(sessionId);
+    const lastSeq = journal?.records.length ?? 0;
+    if (lastSeq !== expectedSeq) throw new JournalConflictError(sessionId, expectedSeq, lastSeq);
+    requireGapFree(records, expectedSeq);
+    if (records.length === 0) return;
+    this.#appends += 1;
+    if (journal === undefined) {
+      this.#journals.set(sessionId, { records: [...records], lastAppend: this.#appends });
+      return;
+    }
+    for (const record of records) journal.records.push(record);
+    journal.lastAppend = this.#appends;
+  }
+
+  read(sessionId: string, fromSeq: number): AsyncIterable<JournalRecord> {
+    const records = this.#journals.get(sessionId)?.records ?? [];
+    return iterate(records, Math.max(fromSeq, 1) - 1, records.length);
+  }
+
+  async list(): Promise<readonly StoredSession[]> {
+    const journals = [...this.#journals].sort(([, one], [, other]) => other.lastAppend - one.lastAppend);
+    return journals.map(([sessionId, journal]) => describe(sessionId, journal));
+  }
+
+  async find(sessionId: string): Promise<StoredSession | undefined> {
+    const journal = this.#journals.get(sessionId);
+    return journal && describe(sessionId, journal);
+  }
+
+  async putCapture(sessionId: string, bytes: Uint8Array): Promise<string> {
+    const copy = new Uint8Array(bytes);
+    const id = bytesToHex(new Uint8Array(await crypto.subtle.digest('SHA-256', copy)));
+    const kept = this.#captures.get(sessionId) ?? new Map<string, Uint8Array>();
+    this.#captures.set(sessionId, kept.set(id, copy));
+    return id;
+  }
+
+  async getCapture(sessionId: string, id: string): Promise<Uint8Array | undefined> {
+    return this.#captures.get(sessionId)?.get(id)?.slice();
+  }
+}
+
+function requireGapFree(records: readonly JournalRecord[], expectedSeq: number): void {
+  let expected = expectedSeq;
+  for (const { seq } of records) {
+    expected += 1;
+    if (seq === expected) continue;
+    throw new JournalError('store_failed', `a record to append has sequence number ${seq}, ${expected} is next`);
+  }
+}
+
+async function* iterate(records: readonly JournalRecord[], from: number, to: number): AsyncGenerator<JournalRecord> {
+  for (let index = from; index < to; index++) yield records[index] as JournalRecord;
+}
+
+function describe(sessionId: string, { records }: Journal): StoredSession {
+  const [first] = records;
+  const last = records.at(-1);
+  return Object.freeze({
+    sessionId,
+    lastSeq: records.length,
+    createdAt: first?.at ?? 0,
+    updatedAt: last?.at ?? 0,
+  });
+}

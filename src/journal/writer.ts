@@ -1,0 +1,117 @@
+/**
+ * The one writer of a session's journal. It numbers records, hands them to the store in order, and lets what is known in one
+ * tick go in one append.
+ *
+ * 1. A record is applied to the session's state and shown to readers only after the store took it.
+ * 2. Appends never overtake each other, and at most one is under way.
+ * 3. After the first failure nothing is appended any more: every later append rejects with that failure.
+ */
+import type { Clock } from '../clock.ts';
+import { JournalError } from '../errors.ts';
+import type { JournalEntry, JournalRecord, JournalStore } from './journal.ts';
+
+export class JournalWriter {
+  readonly #store: JournalStore;
+  readonly #sessionId: string;
+  readonly #clock: Clock;
+  readonly #apply: (record: JournalRecord) => void;
+  /** The number of the last record that was given a number, and of the last one that the store took. */
+  #numbered: number;
+  #written: number;
+  #pending: JournalRecord[] = [];
+  /** The append that will take what is pending, and the one under way. */
+  #next: Promise<void> | undefined;
+  #current: Promise<void> | undefined;
+  #failure: JournalError<string> | undefined;
+
+  constructor(
+    store: JournalStore,
+    sessionId: string,
+    lastSeq: number,
+    clock: Clock,
+    apply: (record: JournalRecord) => void,
+  ) {
+    this.#store = store;
+    this.#sessionId = sessionId;
+    this.#numbered = lastSeq;
+    this.#written = lastSeq;
+    this.#clock = clock;
+    this.#apply = apply;
+  }
+
+  /** The sequence number of the last record that the store took. */
+  get lastSeq(): number {
+    return this.#written;
+  }
+
+  /** Why nothing can be appended any more, if so. */
+  get failure(): JournalError<string> | undefined {
+    return this.#failure;
+  }
+
+  /** Takes entries for the next append; they wait for it. The entries must be fresh: they become the records. */
+  stage(entries: readonly JournalEntry[]): void {
+    if (this.#failure !== undefined) return; // the next append says so
+    const at = this.#clock.now();
+    for (const entry of entries) {
+      this.#numbered += 1;
+      this.#pending.push(Object.freeze(Object.assign(entry, { seq: this.#numbered, at })));
+    }
+  }
+
+  /**
+   * Appends what was staged and these entries, together with all that others append in this tick. Settles when the store took them;
+   * a caller that need not wait may ignore the promise, since a failure comes back at the next append.
+   */
+  append(entries: readonly JournalEntry[]): Promise<void> {
+    if (this.#failure !== undefined) return rejected(this.#failure);
+    this.stage(entries);
+    if (this.#next === undefined) {
+      this.#next = this.#flush(this.#current);
+      this.#next.catch(ignore);
+    }
+    return this.#next;
+  }
+
+  /** Settles when all that was appended so far is written, or failed. Never rejects. */
+  async settled(): Promise<void> {
+    await (this.#next ?? this.#current)?.catch(ignore);
+  }
+
+  async #flush(previous: Promise<void> | undefined): Promise<void> {
+    // Without a predecessor this waits for the end of the tick, with one for its end, so that more can join.
+    await previous?.catch(ignore);
+    const records = this.#pending;
+    this.#pending = [];
+    this.#current = this.#next;
+    this.#next = undefined;
+    if (this.#failure !== undefined) throw this.#failure;
+    try {
+      const writing = this.#store.append(this.#sessionId, this.#written, records);
+      if (writing instanceof Promise) await writing;
+    } catch (cause) {
+      this.#failure = JournalError.is(cause)
+        ? cause
+        : new JournalError(
+            'store_failed',
+            `the journal of session ${this.#sessionId} could not be written: ${reasonOf(cause)}`,
+            { cause },
+          );
+      throw this.#failure;
+    }
+    this.#written += records.length;
+    for (const record of records) this.#apply(record);
+  }
+}
+
+function ignore(): void {}
+
+function rejected(failure: Error): Promise<never> {
+  const promise = Promise.reject(failure);
+  promise.catch(ignore);
+  return promise;
+}
+
+function reasonOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : 'the store gave no reason';
+}

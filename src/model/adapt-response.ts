@@ -1,0 +1,125 @@
+/** Responses of a model of an older specification, on their way into the loop. A part that is the same in both is handed on as it is. */
+import type {
+  LanguageModelV2,
+  LanguageModelV2CallWarning,
+  LanguageModelV2Content,
+  LanguageModelV2File,
+  LanguageModelV2FinishReason,
+  LanguageModelV2StreamPart,
+  LanguageModelV2Usage,
+  LanguageModelV3Content,
+  LanguageModelV3File,
+  LanguageModelV3GenerateResult,
+  LanguageModelV3StreamPart,
+  LanguageModelV4File,
+  LanguageModelV4GenerateResult,
+  LanguageModelV4ToolResult,
+  SharedV4Warning,
+} from '@ai-sdk/provider';
+import type { FinishReason, JSONObject, ModelContent, ModelStreamPart, ModelUsage } from './model.ts';
+
+type V2GenerateResult = Awaited<ReturnType<LanguageModelV2['doGenerate']>>;
+type V2ToolResult = Extract<LanguageModelV2Content, { type: 'tool-result' }>;
+
+/** A whole response of a v3 model. */
+export function resultFromV3(result: LanguageModelV3GenerateResult): LanguageModelV4GenerateResult {
+  return { ...result, content: result.content.map(contentFromV3) };
+}
+
+/** A whole response of a v2 model. */
+export function resultFromV2(result: V2GenerateResult): LanguageModelV4GenerateResult {
+  // The shapes of metadata differ only in whether a value may be undefined.
+  const same = result as Pick<LanguageModelV4GenerateResult, 'providerMetadata' | 'request' | 'response'>;
+  return {
+    ...same,
+    content: result.content.map(contentFromV2),
+    finishReason: finishReasonFromV2(result.finishReason),
+    usage: usageFromV2(result.usage),
+    warnings: warningsFromV2(result.warnings),
+  };
+}
+
+/** One part of a v3 model's stream. */
+export function partFromV3(part: LanguageModelV3StreamPart): ModelStreamPart {
+  return part.type === 'file' ? fromFile(part) : part;
+}
+
+/** One part of a v2 model's stream. */
+export function partFromV2(part: LanguageModelV2StreamPart): ModelStreamPart {
+  switch (part.type) {
+    case 'file':
+      return fromFile(part);
+    case 'tool-result':
+      return fromToolResult(part);
+    case 'stream-start':
+      return { type: 'stream-start', warnings: warningsFromV2(part.warnings) };
+    case 'finish':
+      return { ...part, finishReason: finishReasonFromV2(part.finishReason), usage: usageFromV2(part.usage) };
+    default:
+      return part;
+  }
+}
+
+function contentFromV3(content: LanguageModelV3Content): ModelContent {
+  return content.type === 'file' ? fromFile(content) : content;
+}
+
+function contentFromV2(content: LanguageModelV2Content): ModelContent {
+  switch (content.type) {
+    case 'file':
+      return fromFile(content);
+    case 'tool-result':
+      return fromToolResult(content);
+    default:
+      return content;
+  }
+}
+
+function fromFile(file: LanguageModelV3File | LanguageModelV2File): LanguageModelV4File {
+  return { ...file, data: { type: 'data', data: file.data } };
+}
+
+/** Only results of tools that the provider ran are in a response, which later versions need not say. */
+function fromToolResult({ providerExecuted: _always, ...part }: V2ToolResult): LanguageModelV4ToolResult {
+  return { ...part, result: (part.result ?? '') as LanguageModelV4ToolResult['result'] };
+}
+
+const SAME_FINISH_REASONS: ReadonlySet<string> = new Set<LanguageModelV2FinishReason & FinishReason['unified']>([
+  'stop',
+  'length',
+  'content-filter',
+  'tool-calls',
+  'error',
+  'other',
+]);
+
+/** Version 2 does not tell the provider's own word, unless a provider puts it where the common one belongs. */
+function finishReasonFromV2(reason: LanguageModelV2FinishReason | undefined): FinishReason {
+  if (reason !== undefined && SAME_FINISH_REASONS.has(reason)) {
+    return { unified: reason as FinishReason['unified'], raw: undefined };
+  }
+  return { unified: 'other', raw: reason === 'unknown' ? undefined : reason };
+}
+
+function usageFromV2(usage: LanguageModelV2Usage | undefined): ModelUsage {
+  return {
+    inputTokens: {
+      total: usage?.inputTokens,
+      // Providers of that version disagree on whether the cached tokens are among the input tokens.
+      noCache: undefined,
+      cacheRead: usage?.cachedInputTokens,
+      cacheWrite: undefined,
+    },
+    outputTokens: { total: usage?.outputTokens, text: undefined, reasoning: usage?.reasoningTokens },
+    ...(usage && { raw: { ...usage } satisfies JSONObject }),
+  };
+}
+
+function warningsFromV2(warnings: readonly LanguageModelV2CallWarning[] | undefined): SharedV4Warning[] {
+  return (warnings ?? []).map(warning => {
+    if (warning.type === 'other') return warning;
+    const details = warning.details === undefined ? {} : { details: warning.details };
+    const feature = warning.type === 'unsupported-tool' ? `tool ${warning.tool.name}` : String(warning.setting);
+    return { type: 'unsupported', feature, ...details };
+  });
+}

@@ -1,0 +1,294 @@
+/**
+ * The calls of one step, from what the model asked to one result each: resolved, allowed, announced, run, answered.
+ *
+ * Owns invariants 2 and 3:
+ * 2. No call runs before its response, its permission and its own start are recorded.
+ * 3. Never more than `parallel` calls run; a waiting call holds no slot; calls on one resource keep call order.
+ *
+ * What may run beside what is `lanes.ts`, what one call is `call.ts`; whether there is a batch at all was decided by the turn.
+ */
+import type { ToolBudget } from '../define/tool.ts';
+import type { JournalEntry, LeftBehind } from '../journal/journal.ts';
+import { answered, type CallResult, type Preparation, type PreparedCall, prepareCall, RunningCall } from './call.ts';
+import type { Permission, TurnContext } from './context.ts';
+import type { Deadline } from './deadlines.ts';
+import { abortReason, type InterruptionCause } from './interruption.ts';
+import { Lanes } from './lanes.ts';
+import type { RepeatWatch } from './repeat.ts';
+import type { RequestedCall } from './response.ts';
+import { outputText, withLine } from './result.ts';
+
+/** What a batch came to. Every call has its result by now, recorded or on its way to the journal. */
+export interface BatchOutcome {
+  /** The text of the first result, in call order, that asks for the turn to end with this batch. */
+  readonly endTurn: string | undefined;
+  /** Calls whose tools did not settle in time and were left running. */
+  readonly leftBehind: readonly LeftBehind[];
+}
+
+/** Runs the calls of a step. */
+export async function runBatch(
+  turn: TurnContext,
+  stepId: string,
+  calls: readonly RequestedCall[],
+  repeat: RepeatWatch,
+  budget: ToolBudget,
+): Promise<BatchOutcome> {
+  const prepared = await prepareAll(turn, calls);
+  const permitted = await permitAll(turn, stepId, calls, prepared);
+  announce(turn, stepId, calls, permitted);
+  return new BatchRun(turn, stepId, calls, permitted, repeat, budget).run();
+}
+
+/** Answers every call of a step without running any: the batch goes beyond a limit, or the response was cut off. */
+export function refuseBatch(
+  turn: TurnContext,
+  stepId: string,
+  calls: readonly RequestedCall[],
+  text: string,
+): BatchOutcome {
+  announce(turn, stepId, calls, []);
+  const refused = answered('refused', text);
+  turn.stage(calls.map(call => completed(turn, stepId, call, refused, 0)));
+  return { endTurn: undefined, leftBehind: [] };
+}
+
+async function prepareAll(turn: TurnContext, calls: readonly RequestedCall[]): Promise<readonly Preparation[]> {
+  const prepared: Preparation[] = [];
+  for (const call of calls) {
+    const preparation = prepareCall(turn, call);
+    // Only a schema or a tool that is async costs a wait here, so that the response and the starts can go in one append.
+    prepared.push(preparation instanceof Promise ? await preparation : preparation);
+  }
+  return prepared;
+}
+
+/** Asks for permission where a call wants anything, in call order; what is not allowed is answered instead. */
+async function permitAll(
+  turn: TurnContext,
+  stepId: string,
+  calls: readonly RequestedCall[],
+  prepared: readonly Preparation[],
+): Promise<readonly Preparation[]> {
+  const asking = prepared.flatMap((preparation, index) =>
+    preparation.call !== undefined && preparation.call.access.length > 0 ? [index] : [],
+  );
+  if (asking.length === 0) return prepared;
+  const requests = asking.map(index => {
+    const { access, summary } = prepared[index]!.call as PreparedCall;
+    const { callId, toolName } = calls[index]!;
+    return { stepId, callId, toolName, requests: access, summary };
+  });
+  const resume = turn.turnTimer.pause(); // waiting for a person is not running
+  const permissions = await turn.permission(requests);
+  resume();
+  if (turn.interruption.cause !== undefined) return prepared; // nothing runs any more, and each says why
+  const permitted = [...prepared];
+  asking.forEach((index, place) => {
+    const permission: Permission | undefined = permissions[place];
+    if (permission?.allowed === true) return;
+    const reason = permission === undefined ? 'nobody decided' : permission.reason;
+    permitted[index] = { refused: answered('denied', `permission denied: ${reason}`) };
+  });
+  return permitted;
+}
+
+function announce(
+  turn: TurnContext,
+  stepId: string,
+  calls: readonly RequestedCall[],
+  prepared: readonly Preparation[],
+): void {
+  const { turnId } = turn;
+  turn.stage(
+    calls.map(({ callId, toolName }, index): JournalEntry => {
+      const summary = prepared[index]?.call?.summary;
+      return { type: 'tool.called', turnId, stepId, callId, toolName, ...(summary === undefined ? {} : { summary }) };
+    }),
+  );
+}
+
+function completed(
+  { turnId }: TurnContext,
+  stepId: string,
+  { callId, toolName }: RequestedCall,
+  { outcome, output }: CallResult,
+  durationMs: number,
+): JournalEntry {
+  return { type: 'tool.completed', turnId, stepId, callId, toolName, outcome, output, durationMs };
+}
+
+/** One call's place in the batch. */
+interface Slot {
+  readonly request: RequestedCall;
+  readonly prepared: PreparedCall | undefined;
+  running: RunningCall | undefined;
+  startedAt: number;
+  deadline: Deadline | undefined;
+  isAnswered: boolean;
+}
+
+class BatchRun {
+  readonly #turn: TurnContext;
+  readonly #stepId: string;
+  readonly #slots: readonly Slot[];
+  readonly #lanes: Lanes;
+  readonly #repeat: RepeatWatch;
+  readonly #budget: ToolBudget;
+  readonly #done = Promise.withResolvers<void>();
+  readonly #leftBehind: LeftBehind[] = [];
+  /** Calls that run or whose start is being recorded, and calls without a result. */
+  #busy = 0;
+  #unanswered: number;
+  #endTurn: { readonly index: number; readonly text: string } | undefined;
+
+  constructor(
+    turn: TurnContext,
+    stepId: string,
+    calls: readonly RequestedCall[],
+    prepared: readonly Preparation[],
+    repeat: RepeatWatch,
+    budget: ToolBudget,
+  ) {
+    this.#turn = turn;
+    this.#stepId = stepId;
+    this.#repeat = repeat;
+    this.#budget = budget;
+    this.#slots = calls.map((request, index) => ({
+      request,
+      prepared: prepared[index]!.call,
+      running: undefined,
+      startedAt: 0,
+      deadline: undefined,
+      isAnswered: false,
+    }));
+    this.#unanswered = calls.length;
+    this.#lanes = new Lanes(this.#slots.map(slot => slot.prepared));
+    prepared.forEach((preparation, index) => {
+      if (preparation.call === undefined) this.#answer(index, preparation.refused);
+    });
+  }
+
+  async run(): Promise<BatchOutcome> {
+    const off = this.#turn.interruption.onStop(cause => this.#stop(cause));
+    try {
+      this.#pump();
+      if (this.#unanswered > 0) await this.#done.promise;
+    } catch (error) {
+      this.#abandon(error instanceof Error ? error : new Error('the journal failed'));
+      throw error;
+    } finally {
+      off();
+    }
+    return { endTurn: this.#endTurn?.text, leftBehind: this.#leftBehind };
+  }
+
+  /** Starts what is free while there are slots: all that starts in one tick is recorded in one append, and runs after it. */
+  #pump(): void {
+    if (this.#turn.interruption.cause !== undefined) return;
+    const starting: number[] = [];
+    while (this.#busy < this.#turn.limits.parallel) {
+      const index = this.#lanes.take();
+      if (index === undefined) break;
+      this.#busy += 1;
+      starting.push(index);
+    }
+    if (starting.length === 0) return;
+    const { turnId } = this.#turn;
+    const entries = starting.map((index): JournalEntry => {
+      const { callId, toolName } = this.#slots[index]!.request;
+      return { type: 'tool.started', turnId, stepId: this.#stepId, callId, toolName };
+    });
+    this.#turn.append(entries).then(
+      () => this.#start(starting),
+      error => this.#done.reject(error), // the journal is gone: nothing more runs, and the turn fails
+    );
+  }
+
+  #start(starting: readonly number[]): void {
+    for (const index of starting) {
+      const slot = this.#slots[index]!;
+      // The turn may have been stopped while the start was being written: then the call is answered already.
+      if (!slot.isAnswered) this.#execute(index, slot, slot.prepared as PreparedCall);
+    }
+  }
+
+  #execute(index: number, slot: Slot, prepared: PreparedCall): void {
+    const { deadlines, clock } = this.#turn;
+    const running = new RunningCall(this.#turn, this.#stepId, slot.request.callId, prepared, this.#budget, result => {
+      if (slot.deadline !== undefined) deadlines.clear(slot.deadline);
+      this.#busy -= 1;
+      this.#lanes.finish(index);
+      this.#answer(index, result);
+      this.#pump();
+    });
+    slot.running = running;
+    slot.startedAt = clock.now();
+    const { timeoutMs } = prepared;
+    if (timeoutMs !== Number.POSITIVE_INFINITY) {
+      slot.deadline = deadlines.set(timeoutMs, () => this.#timeOut(slot, running, timeoutMs));
+    }
+    running.run();
+  }
+
+  #timeOut(slot: Slot, running: RunningCall, timeoutMs: number): void {
+    const result = answered(
+      'timed_out',
+      `timed out after ${timeoutMs} ms: it may still be running, and may or may not have taken effect`,
+    );
+    running.abort(new DOMException(`${slot.request.toolName} ran longer than ${timeoutMs} ms`, 'TimeoutError'), result);
+    running.answerFor(result);
+  }
+
+  /** The turn is to stop: running tools are asked to, and waited for a while; waiting ones are answered at once. */
+  #stop(cause: InterruptionCause): void {
+    const why =
+      cause.kind === 'timed_out' ? `stopped: the turn's time of ${cause.timeoutMs} ms was over` : 'interrupted';
+    const reason = abortReason(cause);
+    const unknown = answered(cause.kind, `${why}; it may or may not have taken effect`);
+    const running: Slot[] = [];
+    this.#slots.forEach((slot, index) => {
+      if (slot.isAnswered) return;
+      if (slot.running === undefined) this.#answer(index, answered('not_run', `not run: ${why}`));
+      else running.push(slot);
+    });
+    for (const slot of running) slot.running?.abort(reason, unknown);
+    if (running.every(slot => slot.isAnswered)) return;
+    this.#turn.deadlines.set(this.#turn.behaviour.drainTimeoutMs, () => {
+      for (const slot of running) {
+        if (slot.isAnswered) continue;
+        this.#leftBehind.push({ callId: slot.request.callId, toolName: slot.request.toolName });
+        slot.running?.answerFor(unknown);
+      }
+    });
+  }
+
+  /** Nothing can be recorded any more: what runs is asked to stop, and nobody waits for it. */
+  #abandon(reason: Error): void {
+    const lost = answered('interrupted', 'interrupted; it may or may not have taken effect');
+    for (const slot of this.#slots) slot.running?.abort(reason, lost);
+  }
+
+  /** Records a call's one result. */
+  #answer(index: number, result: CallResult): void {
+    const slot = this.#slots[index]!;
+    slot.isAnswered = true;
+    this.#unanswered -= 1;
+    const { request } = slot;
+    const text = outputText(result.output);
+    if (result.endTurn && (this.#endTurn === undefined || index < this.#endTurn.index)) this.#endTurn = { index, text };
+    const line = this.#repeat.note(request.toolName, request.input, text);
+    const told =
+      line === undefined
+        ? result
+        : { ...withLine(result, line, this.#turn.limits.resultBytes), outcome: result.outcome };
+    const ran = slot.running === undefined ? 0 : this.#turn.clock.now() - slot.startedAt;
+    const entries = [completed(this.#turn, this.#stepId, request, told, ran)];
+    if (this.#unanswered > 0) {
+      void this.#turn.append(entries);
+      return;
+    }
+    this.#turn.stage(entries); // the last one goes with the step's commit
+    this.#done.resolve();
+  }
+}

@@ -1,0 +1,309 @@
+/**
+ * One tool call: prepared (nothing runs yet), executed, finished. Whatever a tool, a schema or a middleware does, a call ends in
+ * exactly one result, and touches no other call.
+ */
+import type { BoundTool } from '../bind/bound-loop.ts';
+import type { MiddlewareCall } from '../define/middleware.ts';
+import type { Validation } from '../define/schema.ts';
+import {
+  type AccessRequest,
+  isToolResult,
+  type Resource,
+  type ToolBudget,
+  type ToolResult,
+  type ToolReturn,
+  toolResult,
+} from '../define/tool.ts';
+import type { CallOutcome } from '../journal/journal.ts';
+import type { JSONValue } from '../model/model.ts';
+import type { TurnContext } from './context.ts';
+import { nearNames } from './near-names.ts';
+import type { RequestedCall } from './response.ts';
+import { cleanMessage, errorResult, type ModelResult, messageOf, resultOf } from './result.ts';
+
+/** A call that may run: its tool, its checked input, and what the tool says about it. */
+export interface PreparedCall {
+  readonly tool: BoundTool;
+  readonly input: unknown;
+  readonly sequential: boolean;
+  readonly resources: readonly Resource[];
+  readonly access: readonly AccessRequest[];
+  readonly summary: string | undefined;
+  readonly timeoutMs: number;
+}
+
+/** A call's result and how it came about. */
+export interface CallResult extends ModelResult {
+  readonly outcome: CallOutcome;
+}
+
+/** What preparing gives: a call that may run, or the result that says why not. */
+export type Preparation = { readonly call: PreparedCall } | { readonly call?: undefined; readonly refused: CallResult };
+
+/** An error result with how it came about. */
+export function answered(outcome: Exclude<CallOutcome, 'done'>, text: string): CallResult {
+  return { ...errorResult(text), outcome };
+}
+
+/** Prepares a call: name, arguments, schema, and what the tool says of it, in this order. Gives a promise only where a schema or tool does. */
+export function prepareCall(turn: TurnContext, request: RequestedCall): Preparation | Promise<Preparation> {
+  const tool = turn.mode.tool(request.toolName);
+  if (tool === undefined) return refuse(unknownTool(turn, request.toolName));
+  const parsed = parseArguments(request.inputText);
+  if ('problem' in parsed) return refuse(parsed.problem);
+  try {
+    const validation = tool.validate(parsed.value);
+    if (validation instanceof Promise) {
+      return validation.then(
+        result => describe(turn, tool, result),
+        error => refuse(`the arguments could not be checked: ${messageOf(error)}`),
+      );
+    }
+    return describe(turn, tool, validation);
+  } catch (error) {
+    return refuse(`the arguments could not be checked: ${messageOf(error)}`);
+  }
+}
+
+function refuse(text: string): Preparation {
+  return { refused: answered('refused', text) };
+}
+
+function unknownTool(turn: TurnContext, name: string): string {
+  const shown = cleanMessage(name.slice(0, 80));
+  if (turn.isKnownElsewhere(name)) return `tool "${shown}" is not available now`;
+  const near = nearNames(
+    name,
+    turn.mode.tools.map(tool => tool.info.name),
+  );
+  if (near.length === 0) return `unknown tool "${shown}": there are no tools here`;
+  return `unknown tool "${shown}": did you mean ${near.map(candidate => `"${candidate}"`).join(', ')}?`;
+}
+
+/** A value of the call's own: nobody else holds it, so a tool may do with it what it likes. */
+function parseArguments(text: string): { readonly value: object } | { readonly problem: string } {
+  if (typeof text !== 'string' || text.trim() === '') return { value: {} };
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    const reason = messageOf(error);
+    const place = /position \d+/.test(reason) ? '' : ` at position ${text.length}`;
+    return { problem: `the arguments are not JSON: ${reason}${place}. The call was not run` };
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { value };
+  const kind = value === null ? 'null' : Array.isArray(value) ? 'a list' : `a ${typeof value}`;
+  return { problem: `the arguments must be a JSON object, not ${kind} at position 0. The call was not run` };
+}
+
+function describe(turn: TurnContext, tool: BoundTool, validation: Validation): Preparation | Promise<Preparation> {
+  if (validation.issues !== undefined) {
+    const issues = validation.issues.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
+    return refuse(cleanMessage(`the arguments do not fit the schema of "${tool.info.name}": ${issues.join('; ')}`));
+  }
+  const input = validation.value;
+  const { live } = tool;
+  const limit = turn.limits.callTimeoutMs;
+  const timeoutMs = live.timeoutMs === undefined ? limit : Math.min(live.timeoutMs, limit);
+  const base = { tool, input, sequential: live.sequential === true, timeoutMs };
+  if (live.resource === undefined && live.access === undefined && live.summary === undefined) {
+    return { call: { ...base, resources: NOTHING, access: NOTHING, summary: undefined } };
+  }
+  return askTool(base, live).then(
+    asked => ({ call: { ...base, ...asked } }),
+    error => refuse(messageOf(error)),
+  );
+}
+
+const NOTHING: readonly never[] = Object.freeze([]);
+
+/** What the tool says of the call. A tool that cannot say what it works on or wants to do does not run; a missing summary stops nothing. */
+async function askTool(
+  { input }: { readonly input: unknown },
+  live: BoundTool['live'],
+): Promise<Pick<PreparedCall, 'resources' | 'access' | 'summary'>> {
+  const resource = await live.resource?.(input);
+  const resources = resource === undefined ? NOTHING : Array.isArray(resource) ? [...resource] : [resource as Resource];
+  for (const claim of resources) requireResource(claim);
+  const access = live.access === undefined ? NOTHING : [...(await live.access(input))];
+  for (const request of access) requireAccess(request);
+  return { resources, access, summary: await summaryOf(live, input) };
+}
+
+function requireResource(claim: unknown): void {
+  if (typeof claim === 'string') return;
+  const key = typeof claim === 'object' && claim !== null ? Reflect.get(claim, 'key') : undefined;
+  if (typeof key !== 'string') throw new TypeError('the tool named a resource that is neither a key nor { key, mode }');
+}
+
+function requireAccess(request: unknown): void {
+  const asked = typeof request === 'object' && request !== null ? request : {};
+  if (typeof Reflect.get(asked, 'action') !== 'string' || typeof Reflect.get(asked, 'target') !== 'string') {
+    throw new TypeError('the tool asked for access without naming an action and a target');
+  }
+}
+
+async function summaryOf(live: BoundTool['live'], input: unknown): Promise<string | undefined> {
+  try {
+    const summary = await live.summary?.(input);
+    return typeof summary === 'string' ? cleanMessage(summary.split('\n', 1)[0] ?? '').slice(0, 200) : undefined;
+  } catch {
+    return undefined; // a line for people, not worth a call
+  }
+}
+
+/** A call under way. It is settled once: by the tool, or by who answers for it. Tools see only its `CallContext`. */
+export class RunningCall {
+  readonly #turn: TurnContext;
+  readonly #prepared: PreparedCall;
+  readonly #context: CallContext;
+  readonly #settled: (result: CallResult) => void;
+  #controller: AbortController | undefined;
+  #aborted: { readonly reason: Error; readonly result: CallResult } | undefined;
+  #isSettled = false;
+
+  constructor(
+    turn: TurnContext,
+    stepId: string,
+    callId: string,
+    prepared: PreparedCall,
+    budget: ToolBudget,
+    settled: (result: CallResult) => void,
+  ) {
+    this.#turn = turn;
+    this.#prepared = prepared;
+    this.#settled = settled;
+    this.#context = new CallContext(this, turn, stepId, callId, prepared, budget);
+  }
+
+  /** Made when it is first asked for: most tools never do. */
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#aborted !== undefined) this.#controller.abort(this.#aborted.reason);
+    }
+    return this.#controller.signal;
+  }
+
+  /** Runs the tool through the middlewares. Never throws; `settled` is called once, at once for a tool that is not async. */
+  run(): void {
+    try {
+      const { middleware } = this.#turn;
+      const returned =
+        middleware === undefined
+          ? this.#execute(this.#prepared.input)
+          : middleware(this.#context, input => this.#terminal(input));
+      if (isThenable(returned)) Promise.resolve(returned).then(this.#returned, this.#threw);
+      else this.#returned(returned);
+    } catch (error) {
+      this.#threw(error);
+    }
+  }
+
+  /** Asks the tool to stop. `result` is what the call comes to if the tool heeds this by throwing. */
+  abort(reason: Error, result: CallResult): void {
+    if (this.#aborted !== undefined || this.#isSettled) return;
+    this.#aborted = { reason, result };
+    this.#controller?.abort(reason);
+  }
+
+  /** Answers for a tool that has not settled; what it gives later is dropped, and told as an event. */
+  answerFor(result: CallResult): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    this.#settled(result);
+  }
+
+  /** Tells readers how far the tool is, as a copy: a reader may come later than the tool's next change of it. */
+  progress(update: JSONValue): void {
+    if (this.#isSettled || !this.#turn.watched) return;
+    const { stepId, callId, toolName } = this.#context;
+    let carried: unknown;
+    try {
+      carried = JSON.parse(JSON.stringify(update) ?? 'null');
+    } catch {
+      return; // progress is for people: a tool that reports it badly still runs
+    }
+    this.#turn.emit({ type: 'tool.progress', stepId, callId, toolName, update: carried as JSONValue });
+  }
+
+  #execute(input: unknown): ReturnType<BoundTool['execute']> {
+    return this.#prepared.tool.execute(input, this.#context);
+  }
+
+  async #terminal(input: unknown): Promise<ToolResult> {
+    const returned = await this.#execute(input);
+    return isToolResult(returned) ? returned : asToolResult(returned);
+  }
+
+  readonly #returned = (returned: ToolReturn): void => {
+    if (this.#isSettled) {
+      this.#late(false);
+      return;
+    }
+    const result = resultOf(returned, this.#turn.limits.resultBytes);
+    this.answerFor({ ...result, outcome: result.isError ? 'failed' : 'done' });
+  };
+
+  readonly #threw = (error: unknown): void => {
+    if (this.#isSettled) this.#late(true);
+    else this.answerFor(this.#aborted?.result ?? answered('failed', messageOf(error)));
+  };
+
+  #late(isError: boolean): void {
+    if (!this.#turn.watched) return;
+    const { stepId, callId, toolName } = this.#context;
+    this.#turn.emit({ type: 'tool.late', stepId, callId, toolName, isError });
+  }
+}
+
+/** What tools and middlewares see of a call. */
+class CallContext implements MiddlewareCall {
+  readonly callId: string;
+  readonly toolName: string;
+  readonly sessionId: string;
+  readonly loopId: string;
+  readonly turnId: string;
+  readonly stepId: string;
+  readonly budget: ToolBudget;
+  readonly input: unknown;
+  readonly progress: (update: JSONValue) => void;
+  readonly #running: RunningCall;
+
+  constructor(
+    running: RunningCall,
+    turn: TurnContext,
+    stepId: string,
+    callId: string,
+    prepared: PreparedCall,
+    budget: ToolBudget,
+  ) {
+    this.callId = callId;
+    this.toolName = prepared.tool.info.name;
+    this.sessionId = turn.sessionId;
+    this.loopId = turn.loopId;
+    this.turnId = turn.turnId;
+    this.stepId = stepId;
+    this.budget = budget;
+    this.input = prepared.input;
+    this.progress = update => running.progress(update);
+    this.#running = running;
+    Object.freeze(this);
+  }
+
+  get signal(): AbortSignal {
+    return this.#running.signal;
+  }
+}
+
+/** What a plain return is in the hands of middlewares: parts, and nothing for nothing. */
+function asToolResult(returned: ToolReturn): ToolResult {
+  if (returned === undefined || returned === null || returned === '') return toolResult([]);
+  if (typeof returned === 'string') return toolResult(returned);
+  if (returned instanceof Error) return toolResult(messageOf(returned), { isError: true });
+  return toolResult([{ type: 'json', value: returned }]);
+}
+
+function isThenable(value: unknown): value is PromiseLike<ToolReturn> {
+  return typeof value === 'object' && value !== null && typeof Reflect.get(value, 'then') === 'function';
+}

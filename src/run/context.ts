@@ -1,0 +1,70 @@
+/** What a turn runs on, handed in from outside: `run` knows no session, only these ports. */
+import type { BoundMode } from '../bind/bound-loop.ts';
+import type { Clock } from '../clock.ts';
+import type { LoopBehaviour } from '../define/behaviour.ts';
+import type { ResolvedToolLimits } from '../define/limits.ts';
+import type { ComposedMiddleware } from '../define/middleware.ts';
+import type { AccessRequest, MaybePromise } from '../define/tool.ts';
+import type { TurnEvent } from '../events/events.ts';
+import type { JournalEntry } from '../journal/journal.ts';
+import type { Message } from '../model/model.ts';
+import type { Deadlines, PausableDeadline } from './deadlines.ts';
+import type { Interruption } from './interruption.ts';
+import type { OutputContract } from './output.ts';
+
+/** An event that lives only while somebody reads. The session adds the header. */
+export type EphemeralEvent = WithoutHeader<
+  Extract<TurnEvent, { type: 'text.delta' | 'reasoning.delta' | 'tool.input.delta' | 'tool.progress' | 'tool.late' }>
+>;
+
+type WithoutHeader<E> = E extends unknown ? Omit<E, 'sessionId' | 'loopId' | 'turnId' | 'seq' | 'at'> : never;
+
+/** A call that asks for permission. */
+export interface PermissionRequest {
+  readonly stepId: string;
+  readonly callId: string;
+  readonly toolName: string;
+  readonly requests: readonly AccessRequest[];
+  readonly summary: string | undefined;
+}
+
+/** What was decided for one call. */
+export type Permission = { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
+
+/** Decides about the calls of a batch, in call order; waits for people where it must. */
+export type PermissionPort = (requests: readonly PermissionRequest[]) => MaybePromise<readonly Permission[]>;
+
+export interface TurnContext {
+  readonly sessionId: string;
+  readonly loopId: string;
+  readonly turnId: string;
+  readonly mode: BoundMode;
+  readonly limits: ResolvedToolLimits;
+  readonly behaviour: LoopBehaviour;
+  readonly middleware: ComposedMiddleware | undefined;
+  /** How the final answer is typed, where the loop has an output schema. */
+  readonly output: OutputContract | undefined;
+  readonly clock: Clock;
+  readonly deadlines: Deadlines;
+  /** The turn's own time. */
+  readonly turnTimer: PausableDeadline;
+  readonly interruption: Interruption;
+  /** Records entries together with whatever is appended next. */
+  stage(entries: readonly JournalEntry[]): void;
+  /** Appends what was staged and these entries to the journal; settles when they are written. */
+  append(entries: readonly JournalEntry[]): Promise<void>;
+  /** The committed history. Grows as records are written. */
+  readonly history: readonly Message[];
+  /** Whether a call id stands in the history already. */
+  readonly hasCallId: (callId: string) => boolean;
+  /** Whether a tool of this name exists in another mode of the loop. */
+  isKnownElsewhere(toolName: string): boolean;
+  /** Whether anybody reads events at all: nothing is made for nobody. */
+  readonly watched: boolean;
+  emit(event: EphemeralEvent): void;
+  readonly permission: PermissionPort;
+  /** Records that fold what the user said meanwhile into the history; empty if nothing was said. */
+  takeSteered(): readonly JournalEntry[];
+  /** A number from 0 to 1, for the jitter of retries. */
+  random(): number;
+}

@@ -1,0 +1,98 @@
+/**
+ * The deadlines of one turn, on one timer. A step of many calls sets and clears many deadlines that are almost never reached;
+ * only the earliest one has a platform timer, and clearing one costs nothing.
+ */
+import type { Clock, TimerHandle } from '../clock.ts';
+
+/** A deadline that was set. */
+export interface Deadline {
+  /** When it is reached, by the clock; `Infinity` for never. */
+  at: number;
+  readonly reached: () => void;
+  live: boolean;
+}
+
+export class Deadlines {
+  readonly #clock: Clock;
+  readonly #open = new Set<Deadline>();
+  #timer: TimerHandle | undefined;
+  #timerAt = Number.POSITIVE_INFINITY;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Calls `reached` once, `ms` from now, unless it is cleared before. `Infinity` never comes. */
+  set(ms: number, reached: () => void): Deadline {
+    const deadline: Deadline = { at: this.#clock.now() + ms, reached, live: true };
+    if (deadline.at !== Number.POSITIVE_INFINITY) {
+      this.#open.add(deadline);
+      if (deadline.at < this.#timerAt) this.#arm(deadline.at);
+    }
+    return deadline;
+  }
+
+  clear(deadline: Deadline): void {
+    deadline.live = false;
+    this.#open.delete(deadline);
+  }
+
+  /** Clears all deadlines and the timer. */
+  end(): void {
+    for (const deadline of this.#open) deadline.live = false;
+    this.#open.clear();
+    this.#disarm();
+  }
+
+  #arm(at: number): void {
+    this.#disarm();
+    this.#timerAt = at;
+    this.#timer = this.#clock.setTimer(() => this.#fire(), Math.max(0, at - this.#clock.now()));
+  }
+
+  #disarm(): void {
+    if (this.#timer !== undefined) this.#clock.clearTimer(this.#timer);
+    this.#timer = undefined;
+    this.#timerAt = Number.POSITIVE_INFINITY;
+  }
+
+  #fire(): void {
+    this.#timer = undefined;
+    this.#timerAt = Number.POSITIVE_INFINITY;
+    const now = this.#clock.now();
+    for (const deadline of [...this.#open]) {
+      if (deadline.at > now || !deadline.live) continue;
+      this.clear(deadline);
+      deadline.reached();
+    }
+    let earliest = Number.POSITIVE_INFINITY;
+    for (const deadline of this.#open) earliest = Math.min(earliest, deadline.at);
+    if (earliest < this.#timerAt) this.#arm(earliest);
+  }
+}
+
+/** A deadline whose time stands still while the turn waits for a person. */
+export class PausableDeadline {
+  readonly #deadlines: Deadlines;
+  readonly #clock: Clock;
+  readonly #reached: () => void;
+  #deadline: Deadline | undefined;
+
+  constructor(deadlines: Deadlines, clock: Clock, ms: number, reached: () => void) {
+    this.#deadlines = deadlines;
+    this.#clock = clock;
+    this.#reached = reached;
+    if (ms !== Number.POSITIVE_INFINITY) this.#deadline = deadlines.set(ms, reached);
+  }
+
+  /** Stops the time; the function that it gives lets it go on. */
+  pause(): () => void {
+    const deadline = this.#deadline;
+    if (deadline === undefined || !deadline.live) return () => {};
+    const left = Math.max(0, deadline.at - this.#clock.now());
+    this.#deadlines.clear(deadline);
+    return () => {
+      this.#deadline = this.#deadlines.set(left, this.#reached);
+    };
+  }
+}

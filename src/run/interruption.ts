@@ -1,0 +1,73 @@
+/**
+ * Why and when a turn is to stop early: asked by a user, or because its time is over. One object a turn; all that waits in
+ * the turn waits with it.
+ */
+
+/** What stopped the turn. */
+export type InterruptionCause =
+  | { readonly kind: 'interrupted'; readonly reason: string | undefined }
+  | { readonly kind: 'timed_out'; readonly timeoutMs: number };
+
+/** What `Interruption.race` gives when the turn was stopped first. */
+export const STOPPED: unique symbol = Symbol('stopped');
+
+export class Interruption {
+  readonly #listeners = new Set<(cause: InterruptionCause) => void>();
+  readonly #controller = new AbortController();
+  #cause: InterruptionCause | undefined;
+
+  /** Why the turn is to stop, or `undefined` while it may go on. */
+  get cause(): InterruptionCause | undefined {
+    return this.#cause;
+  }
+
+  /** Aborted when the turn is to stop: for the model request. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Stops the turn. The first cause stands; later ones do nothing. */
+  stop(cause: InterruptionCause): void {
+    if (this.#cause !== undefined) return;
+    this.#cause = cause;
+    const listeners = [...this.#listeners];
+    this.#listeners.clear();
+    for (const listener of listeners) listener(cause);
+    this.#controller.abort(abortReason(cause));
+  }
+
+  /** Calls `listener` once when the turn is stopped, at once if it was. Gives a function that takes it back. */
+  onStop(listener: (cause: InterruptionCause) => void): () => void {
+    if (this.#cause !== undefined) {
+      listener(this.#cause);
+      return () => {};
+    }
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** The promise's value, or `STOPPED` as soon as the turn is stopped; what the promise does after that is ignored. */
+  race<T>(promise: PromiseLike<T>): Promise<T | typeof STOPPED> {
+    return new Promise((resolve, reject) => {
+      const off = this.onStop(() => resolve(STOPPED));
+      promise.then(
+        value => {
+          off();
+          resolve(value);
+        },
+        error => {
+          off();
+          reject(error);
+        },
+      );
+    });
+  }
+}
+
+/** What signals give as their reason: says who stopped, in the shape that platforms use for aborts. */
+export function abortReason(cause: InterruptionCause): Error {
+  if (cause.kind === 'timed_out')
+    return new DOMException(`the turn ran longer than ${cause.timeoutMs} ms`, 'TimeoutError');
+  const said = cause.reason === undefined ? '' : `: ${cause.reason}`;
+  return new DOMException(`the turn was interrupted${said}`, 'AbortError');
+}

@@ -1,0 +1,291 @@
+/**
+ * One model response, put together from its parts, whether they came one by one or all at once. It becomes one assistant message in
+ * the provider's own format, so that signatures and other metadata go back exactly as they came.
+ */
+import { v7 as uuid } from 'uuid';
+import { deepFreeze } from '../define/freeze.ts';
+import type { Incomplete } from '../journal/journal.ts';
+import type {
+  AssistantContent,
+  AssistantMessage,
+  FinishReason,
+  JSONValue,
+  ModelContent,
+  ModelStreamPart,
+  ModelUsage,
+  Usage,
+} from '../model/model.ts';
+import { addUsage, NO_USAGE } from '../model/model.ts';
+
+/** A call as the model asked for it. */
+export interface RequestedCall {
+  /** Unique in the session's history: the provider's own id unless it was missing or taken. */
+  readonly callId: string;
+  readonly toolName: string;
+  /** The arguments as text, as the model wrote them. */
+  readonly inputText: string;
+  /** The arguments, parsed for the history; `{}` where the text is no JSON object. Frozen. */
+  readonly input: unknown;
+}
+
+/** A whole response. */
+export interface ModelResponse {
+  readonly message: AssistantMessage;
+  readonly calls: readonly RequestedCall[];
+  readonly text: string;
+  readonly finishReason: FinishReason;
+  readonly usage: Usage;
+  /** Whether there is anything but text and calls: files, reasoning, what the provider itself ran. */
+  readonly isEmpty: boolean;
+}
+
+type Metadata = Record<string, Record<string, JSONValue | undefined>> | undefined;
+
+interface OpenBlock {
+  readonly kind: 'text' | 'reasoning';
+  text: string;
+  metadata: Metadata;
+  sealed: boolean;
+}
+
+type Block =
+  | OpenBlock
+  | { readonly kind: 'part'; readonly part: AssistantContent }
+  | { readonly kind: 'call'; readonly place: number };
+
+/** Collects the parts of one response, and says what it amounts to at any moment. */
+export class ResponseBuilder {
+  readonly #blocks: Block[] = [];
+  readonly #open = new Map<string, OpenBlock>();
+  readonly #calls: { id: string; toolName: string; inputText: string; metadata: Metadata }[] = [];
+  #finishReason: FinishReason | undefined;
+  #usage: ModelUsage | undefined;
+  /** The first error that the stream carried as a part. */
+  error: { readonly cause: unknown } | undefined;
+
+  /** Whether the response came to its end. */
+  get isFinished(): boolean {
+    return this.#finishReason !== undefined;
+  }
+
+  /** Whether the provider finished with an error and gave nothing. */
+  get gaveUp(): boolean {
+    if (this.#finishReason?.unified !== 'error') return false;
+    return this.#blocks.every(block => (block.kind === 'text' || block.kind === 'reasoning') && block.text === '');
+  }
+
+  /** Takes the next part of a stream. */
+  add(part: ModelStreamPart): void {
+    switch (part.type) {
+      case 'text-start':
+      case 'reasoning-start':
+        this.#start(part.type === 'text-start' ? 'text' : 'reasoning', part.id, part.providerMetadata);
+        break;
+      case 'text-delta':
+      case 'reasoning-delta': {
+        const kind = part.type === 'text-delta' ? 'text' : 'reasoning';
+        const block = this.#open.get(`${kind} ${part.id}`) ?? this.#start(kind, part.id, undefined);
+        block.text += part.delta;
+        if (part.providerMetadata !== undefined) block.metadata = part.providerMetadata;
+        break;
+      }
+      case 'text-end':
+      case 'reasoning-end':
+        this.#end(part.type === 'text-end' ? 'text' : 'reasoning', part.id, part.providerMetadata);
+        break;
+      case 'finish':
+        this.finish(part.finishReason, part.usage);
+        break;
+      case 'error':
+        this.error ??= { cause: part.error };
+        break;
+      case 'tool-call':
+      case 'tool-result':
+      case 'file':
+      case 'reasoning-file':
+      case 'custom':
+        this.addWhole(part);
+        break;
+      default: // starts and deltas of arguments, metadata, sources, pings: nothing that goes into the history
+        break;
+    }
+  }
+
+  /** Takes a part that came whole. */
+  addWhole(part: ModelContent): void {
+    switch (part.type) {
+      case 'text':
+      case 'reasoning':
+        this.#blocks.push({ kind: part.type, text: part.text, metadata: part.providerMetadata, sealed: true });
+        break;
+      case 'tool-call':
+        if (part.providerExecuted === true) this.#part(providerCall(part));
+        else {
+          this.#blocks.push({ kind: 'call', place: this.#calls.length });
+          this.#calls.push({
+            id: part.toolCallId,
+            toolName: part.toolName,
+            inputText: part.input,
+            metadata: part.providerMetadata,
+          });
+        }
+        break;
+      case 'tool-result':
+        if (part.preliminary !== true) this.#part(providerResult(part));
+        break;
+      case 'file':
+      case 'reasoning-file':
+        this.#part({ type: part.type, data: part.data, mediaType: part.mediaType, ...options(part.providerMetadata) });
+        break;
+      case 'custom':
+        this.#part({ type: 'custom', kind: part.kind, ...options(part.providerMetadata) });
+        break;
+      case 'source':
+      case 'tool-approval-request':
+        break;
+    }
+  }
+
+  /** The response came to its end. */
+  finish(finishReason: FinishReason, usage: ModelUsage | undefined): void {
+    this.#finishReason = { unified: finishReason?.unified ?? 'other', raw: finishReason?.raw };
+    this.#usage = usage;
+  }
+
+  /** The response as it is. `isTaken` says which call ids the history holds already. */
+  build(isTaken: (callId: string) => boolean): ModelResponse {
+    const ids = new Set<string>();
+    const calls = this.#calls.map(({ id, toolName, inputText }): RequestedCall => {
+      const callId = typeof id === 'string' && id !== '' && !ids.has(id) && !isTaken(id) ? id : freshCallId();
+      ids.add(callId);
+      return { callId, toolName, inputText, input: deepFreeze(parsedObject(inputText)) };
+    });
+    const content: AssistantContent[] = [];
+    for (const block of this.#blocks) {
+      if (block.kind === 'call') {
+        const { callId, toolName, input } = calls[block.place]!;
+        content.push({
+          type: 'tool-call',
+          toolCallId: callId,
+          toolName,
+          input,
+          ...options(this.#calls[block.place]!.metadata),
+        });
+      } else if (block.kind === 'part') content.push(block.part);
+      else if (block.text !== '' || block.metadata !== undefined) content.push(textPart(block));
+    }
+    const text = this.#text();
+    return {
+      message: frozenMessage(content),
+      calls,
+      text,
+      finishReason: Object.freeze(this.#finishReason ?? { unified: 'other', raw: undefined }),
+      usage: this.#usage === undefined ? NO_USAGE : Object.freeze(addUsage(NO_USAGE, this.#usage)),
+      isEmpty:
+        calls.length === 0 && text === '' && !content.some(part => part.type !== 'text' && part.type !== 'reasoning'),
+    };
+  }
+
+  /** What may be kept of a response that broke off: text and sealed reasoning, never a call; marked. `undefined` if there is no text. */
+  safePrefix(incomplete: Incomplete): AssistantMessage | undefined {
+    if (this.#text() === '') return undefined;
+    const content: AssistantContent[] = [];
+    for (const block of this.#blocks) {
+      if (block.kind === 'text' && block.text !== '') content.push(textPart(block));
+      if (block.kind === 'reasoning' && block.sealed) content.push(textPart(block));
+    }
+    return frozenMessage(content, incomplete);
+  }
+
+  /** The text so far. */
+  text(): string {
+    return this.#text();
+  }
+
+  /** The usage so far; none before the end. */
+  usage(): Usage {
+    return this.#usage === undefined ? NO_USAGE : addUsage(NO_USAGE, this.#usage);
+  }
+
+  #text(): string {
+    let text = '';
+    for (const block of this.#blocks) if (block.kind === 'text') text += block.text;
+    return text;
+  }
+
+  #start(kind: 'text' | 'reasoning', id: string, metadata: Metadata): OpenBlock {
+    const block: OpenBlock = { kind, text: '', metadata, sealed: false };
+    this.#open.set(`${kind} ${id}`, block);
+    this.#blocks.push(block);
+    return block;
+  }
+
+  #end(kind: 'text' | 'reasoning', id: string, metadata: Metadata): void {
+    const key = `${kind} ${id}`;
+    const block = this.#open.get(key);
+    if (block === undefined) return;
+    block.sealed = true;
+    if (metadata !== undefined) block.metadata = metadata;
+    this.#open.delete(key);
+  }
+
+  #part(part: AssistantContent): void {
+    this.#blocks.push({ kind: 'part', part });
+  }
+}
+
+/** The arguments as an object, or `{}`: what a history holds of arguments that are none, since providers refuse anything else. */
+function parsedObject(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+/** Letters and digits only, 37 of them: all providers take it as a call id. */
+function freshCallId(): string {
+  return `call_${uuid().replaceAll('-', '')}`;
+}
+
+function textPart(block: OpenBlock): AssistantContent {
+  return { type: block.kind, text: block.text, ...options(block.metadata) };
+}
+
+function providerCall(part: Extract<ModelContent, { type: 'tool-call' }>): AssistantContent {
+  const { toolCallId, toolName, input, providerMetadata } = part;
+  return {
+    type: 'tool-call',
+    toolCallId,
+    toolName,
+    input: parsedObject(input),
+    providerExecuted: true,
+    ...options(providerMetadata),
+  };
+}
+
+function providerResult(part: Extract<ModelContent, { type: 'tool-result' }>): AssistantContent {
+  const { toolCallId, toolName, result, isError, providerMetadata } = part;
+  const output = { type: isError === true ? ('error-json' as const) : ('json' as const), value: result };
+  return { type: 'tool-result', toolCallId, toolName, output, ...options(providerMetadata) };
+}
+
+function options(metadata: Metadata): { providerOptions?: NonNullable<Metadata> } {
+  return metadata === undefined ? {} : { providerOptions: metadata };
+}
+
+function frozenMessage(content: AssistantContent[], incomplete?: Incomplete): AssistantMessage {
+  for (const part of content) freezePart(part);
+  const message: AssistantMessage = { role: 'assistant', content };
+  Object.freeze(content);
+  if (incomplete !== undefined) message.providerOptions = deepFreeze({ looprig: { incomplete } });
+  return Object.freeze(message);
+}
+
+/** The part and its metadata; a call's input is frozen already, and file bytes cannot be. */
+function freezePart(part: AssistantContent): void {
+  if (part.providerOptions !== undefined) deepFreeze(part.providerOptions);
+  if (part.type === 'tool-result') deepFreeze(part.output);
+  Object.freeze(part);
+}

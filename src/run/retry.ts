@@ -1,0 +1,80 @@
+/** Whether a failed model request is worth another try, and how long to wait before it. */
+
+/** The first wait, doubled for each try after it, and the longest one. With jitter a wait is between half of it and all of it. */
+const FIRST_DELAY_MS = 1_000;
+const LONGEST_DELAY_MS = 30_000;
+
+/** The longest `retry-after` that is waited for; a provider that asks for more has refused. */
+const LONGEST_RETRY_AFTER_MS = 300_000;
+
+/** HTTP statuses that say "not now": time-out, conflict, too early, too many requests, and the server's own faults. */
+const PASSING_STATUSES: ReadonlySet<number> = new Set([408, 409, 425, 429]);
+
+/** Error types that providers send inside a stream for faults that pass. */
+const PASSING_TYPES = /overloaded|rate_limit|api_error|server_error|timeout|unavailable/i;
+
+/** Network failures, by the code that the platform gives them. */
+const NETWORK_CODES =
+  /^(ECONNRESET|ECONNREFUSED|ECONNABORTED|EPIPE|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|EAI_AGAIN|UND_ERR_\w+)$/;
+
+/**
+ * Milliseconds to wait before the next attempt, or `undefined` if there is to be none. `attempt` counts from 1, `random` is
+ * a number from 0 to 1, `now` the clock's time (for a `retry-after` that is a date).
+ */
+export function retryDelay(
+  failure: { readonly kind: string; readonly cause: unknown },
+  attempt: number,
+  retries: number,
+  random: number,
+  now: number,
+): number | undefined {
+  if (attempt > retries || !isRetryable(failure)) return undefined;
+  const asked = retryAfterMs(failure.cause, now);
+  if (asked !== undefined) return asked <= LONGEST_RETRY_AFTER_MS ? asked : undefined;
+  const delay = Math.min(FIRST_DELAY_MS * 2 ** (attempt - 1), LONGEST_DELAY_MS);
+  return Math.round(delay * (0.5 + random / 2));
+}
+
+function isRetryable({ kind, cause }: { readonly kind: string; readonly cause: unknown }): boolean {
+  const said = field(cause, 'isRetryable');
+  if (typeof said === 'boolean') return said;
+  if (kind === 'provider_error') return true;
+  const status = field(cause, 'statusCode') ?? field(cause, 'status');
+  if (typeof status === 'number') return PASSING_STATUSES.has(status) || status >= 500;
+  if (isNetworkError(cause, 0)) return true;
+  const type = field(cause, 'type') ?? field(field(cause, 'error'), 'type') ?? field(cause, 'code');
+  if (typeof type === 'string') return PASSING_TYPES.test(type);
+  // A stream that was under way and broke without a word is a connection that went away.
+  return kind === 'stream_broken';
+}
+
+function isNetworkError(cause: unknown, depth: number): boolean {
+  if (typeof cause !== 'object' || cause === null || depth > 4) return false;
+  const code = field(cause, 'code');
+  if (typeof code === 'string' && NETWORK_CODES.test(code)) return true;
+  const name = field(cause, 'name');
+  if (name === 'TimeoutError' || name === 'AbortError') return true; // the provider's own: ours ends the turn before this is asked
+  const message = field(cause, 'message');
+  if (name === 'TypeError' && (message === 'fetch failed' || message === 'terminated')) return true;
+  return isNetworkError(field(cause, 'cause'), depth + 1);
+}
+
+function retryAfterMs(cause: unknown, now: number): number | undefined {
+  const headers = field(cause, 'responseHeaders');
+  const exact = Number(field(headers, 'retry-after-ms'));
+  if (Number.isFinite(exact) && exact >= 0) return exact;
+  const asked = field(headers, 'retry-after');
+  if (typeof asked !== 'string') return undefined;
+  const seconds = Number(asked);
+  if (Number.isFinite(seconds)) return seconds >= 0 ? seconds * 1_000 : undefined;
+  const date = Date.parse(asked);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}
+
+function field(value: unknown, name: string): unknown {
+  try {
+    return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+  } catch {
+    return undefined;
+  }
+}

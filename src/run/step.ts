@@ -1,0 +1,189 @@
+/**
+ * One model call: the request, its retries, and the reading of the response. Decides nothing about the turn.
+ */
+import { ModelError } from '../errors.ts';
+import type { JournalEntry } from '../journal/journal.ts';
+import type { Message, ModelRequest, ModelStreamPart } from '../model/model.ts';
+import type { TurnContext } from './context.ts';
+import { STOPPED } from './interruption.ts';
+import { type ModelResponse, ResponseBuilder } from './response.ts';
+import { messageOf } from './result.ts';
+import { retryDelay } from './retry.ts';
+
+/** What one step asks of the model. */
+export interface StepRequest {
+  readonly stepId: string;
+  /** A closing step: the tools are named, since the history has calls of them, but may not be used. */
+  readonly toolsOff: boolean;
+  /** A last line for the model that is not kept. */
+  readonly note: string | undefined;
+}
+
+/** How a step's model call ended. */
+export type StepReply =
+  | { readonly kind: 'response'; readonly response: ModelResponse }
+  | { readonly kind: 'stopped'; readonly partial: ResponseBuilder }
+  | { readonly kind: 'failed'; readonly error: ModelError; readonly partial: ResponseBuilder };
+
+/** Asks the model, again where that may help, and gives its response or why there is none. */
+export async function requestModel(turn: TurnContext, step: StepRequest): Promise<StepReply> {
+  const request = modelRequest(turn, step);
+  for (let attempt = 1; ; attempt++) {
+    const builder = new ResponseBuilder();
+    if (turn.interruption.cause !== undefined) return { kind: 'stopped', partial: builder };
+    const attempted = await attemptRequest(turn, step, request, builder);
+    if (turn.interruption.cause !== undefined) return { kind: 'stopped', partial: builder };
+    if (attempted.response !== undefined) return { kind: 'response', response: attempted.response };
+    const { failure } = attempted;
+    const delayMs = retryDelay(failure, attempt, turn.behaviour.modelRetries, turn.random(), turn.clock.now());
+    if (delayMs === undefined) return { kind: 'failed', error: modelError(failure, attempt), partial: builder };
+    const retrying: JournalEntry = {
+      type: 'step.retrying',
+      turnId: turn.turnId,
+      stepId: step.stepId,
+      attempt: attempt + 1,
+      delayMs,
+      reason: messageOf(failure.cause),
+    };
+    await turn.append([retrying]);
+    if ((await turn.interruption.race(sleep(turn, delayMs))) === STOPPED) return { kind: 'stopped', partial: builder };
+  }
+}
+
+/** Why an attempt gave no response. */
+export interface AttemptFailure {
+  readonly kind: 'request_failed' | 'stream_broken' | 'provider_error';
+  readonly cause: unknown;
+}
+
+type Attempt =
+  | { readonly response: ModelResponse; readonly failure?: undefined }
+  | { readonly response?: undefined; readonly failure: AttemptFailure };
+
+/** One request. Whatever the provider throws or sends, it comes back as a value. */
+async function attemptRequest(
+  turn: TurnContext,
+  step: StepRequest,
+  request: ModelRequest,
+  builder: ResponseBuilder,
+): Promise<Attempt> {
+  try {
+    const failure = turn.behaviour.stream
+      ? await stream(turn, step, request, builder)
+      : await generate(turn, request, builder);
+    if (failure !== undefined) return { failure };
+    if (builder.gaveUp)
+      return { failure: { kind: 'provider_error', cause: new Error('it finished with an error and no content') } };
+    return { response: builder.build(turn.hasCallId) };
+  } catch (cause) {
+    return { failure: { kind: builder.text() === '' ? 'request_failed' : 'stream_broken', cause } };
+  }
+}
+
+async function generate(
+  turn: TurnContext,
+  request: ModelRequest,
+  builder: ResponseBuilder,
+): Promise<AttemptFailure | undefined> {
+  const generated = await turn.interruption.race(turn.mode.model.doGenerate(request));
+  if (generated === STOPPED) return undefined;
+  for (const part of generated.content) builder.addWhole(part);
+  builder.finish(generated.finishReason, generated.usage);
+  return undefined;
+}
+
+async function stream(
+  turn: TurnContext,
+  step: StepRequest,
+  request: ModelRequest,
+  builder: ResponseBuilder,
+): Promise<AttemptFailure | undefined> {
+  const streaming = turn.mode.model.doStream(request);
+  const started = await turn.interruption.race(streaming);
+  if (started !== STOPPED) return readStream(turn, step, started.stream, builder);
+  // A stream that comes after all is not left open.
+  streaming.then(({ stream: late }) => late.cancel()).then(undefined, () => {});
+  return undefined;
+}
+
+async function readStream(
+  turn: TurnContext,
+  step: StepRequest,
+  stream: ReadableStream<ModelStreamPart>,
+  builder: ResponseBuilder,
+): Promise<AttemptFailure | undefined> {
+  const reader = stream.getReader();
+  // Cancelling settles a read that waits, even if the provider does not heed its signal.
+  const off = turn.interruption.onStop(() => void reader.cancel().catch(() => {}));
+  const inputs = new Map<string, string>();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done || turn.interruption.cause !== undefined) break;
+      builder.add(value);
+      if (turn.watched) emitDelta(turn, step.stepId, value, inputs);
+    }
+  } finally {
+    off();
+    reader.releaseLock();
+  }
+  if (turn.interruption.cause !== undefined) return undefined;
+  if (builder.error !== undefined) return { kind: 'stream_broken', cause: builder.error.cause };
+  if (!builder.isFinished)
+    return { kind: 'stream_broken', cause: new Error('the response ended before it was finished') };
+  return undefined;
+}
+
+function emitDelta(turn: TurnContext, stepId: string, part: ModelStreamPart, inputs: Map<string, string>): void {
+  switch (part.type) {
+    case 'text-delta':
+      turn.emit({ type: 'text.delta', stepId, text: part.delta });
+      break;
+    case 'reasoning-delta':
+      turn.emit({ type: 'reasoning.delta', stepId, text: part.delta });
+      break;
+    case 'tool-input-start':
+      if (part.providerExecuted !== true) inputs.set(part.id, part.toolName);
+      break;
+    case 'tool-input-delta': {
+      const toolName = inputs.get(part.id);
+      if (toolName !== undefined)
+        turn.emit({ type: 'tool.input.delta', stepId, inputId: part.id, toolName, text: part.delta });
+      break;
+    }
+    default:
+      break;
+  }
+}
+
+/** The request: the one array that is made per step. Messages are frozen and shared. */
+function modelRequest(turn: TurnContext, step: StepRequest): ModelRequest {
+  const { mode, behaviour, interruption } = turn;
+  const prompt: Message[] =
+    mode.system === '' ? turn.history.slice() : [{ role: 'system', content: mode.system }, ...turn.history];
+  if (step.note !== undefined) prompt.push({ role: 'user', content: [{ type: 'text', text: step.note }] });
+  const request: ModelRequest = { ...mode.settings, prompt, abortSignal: interruption.signal };
+  if (!behaviour.stream) request.includeRawChunks = false;
+  if (mode.modelTools.length > 0) {
+    request.tools = mode.modelTools;
+    request.toolChoice = step.toolsOff ? { type: 'none' } : { type: 'auto' };
+  }
+  return request;
+}
+
+function sleep(turn: TurnContext, ms: number): Promise<void> {
+  return new Promise(resolve => turn.deadlines.set(ms, resolve));
+}
+
+function modelError(failure: AttemptFailure, attempts: number): ModelError {
+  const what = {
+    request_failed: 'the model request failed',
+    stream_broken: 'the model response broke off',
+    provider_error: 'the provider gave no answer',
+  }[failure.kind];
+  const times = attempts === 1 ? '' : ` ${attempts} times`;
+  return new ModelError(failure.kind, `${what}${times}: ${messageOf(failure.cause)}`, {
+    attempts,
+    cause: failure.cause,
+  });
+}

@@ -1,0 +1,28 @@
+/** What a user may say: text, or parts of text and files. */
+import { deepFreeze } from '../define/freeze.ts';
+import { show } from '../define/tool.ts';
+import { SessionError } from '../errors.ts';
+import type { UserContent, UserMessage } from '../model/model.ts';
+
+/** A user's input: text, or a list of text and file parts in the model's own format. */
+export type UserInput = string | readonly UserContent[];
+
+/** The message for an input, frozen and the session's own. Throws `SessionError` `invalid_input`. */
+export function userMessage(input: UserInput): UserMessage {
+  if (typeof input === 'string') {
+    if (input.trim() === '') throw invalid('the input is blank: say something');
+    return deepFreeze({ role: 'user', content: [{ type: 'text', text: input }] });
+  }
+  if (!Array.isArray(input) || input.length === 0)
+    throw invalid(`the input must be text or a list of parts, not ${show(input)}`);
+  const content = input.map((part: UserContent, index): UserContent => {
+    if (part?.type === 'text' && typeof part.text === 'string') return { ...part };
+    if (part?.type === 'file' && typeof part.mediaType === 'string' && part.data !== undefined) return { ...part };
+    throw invalid(`part ${index} of the input must be { type: "text", text } or { type: "file", mediaType, data }`);
+  });
+  return deepFreeze({ role: 'user', content });
+}
+
+function invalid(message: string): SessionError<'invalid_input'> {
+  return new SessionError('invalid_input', message);
+}

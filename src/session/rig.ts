@@ -1,0 +1,306 @@
+/** The composition root: which loops there are, where their sessions are kept, and what their tools are given. */
+import { v7 as uuid } from 'uuid';
+import type { BoundLoop } from '../bind/bound-loop.ts';
+import { type Clock, systemClock } from '../clock.ts';
+import type { BindingTypes, Captures, Secrets, Workspace } from '../define/bindings.ts';
+import { isLoopDefinition, type LoopDefinition } from '../define/loop.ts';
+import { show, type ToolDefinition } from '../define/tool.ts';
+import { SessionError } from '../errors.ts';
+import type { SessionEvent } from '../events/events.ts';
+import type { JournalEntry, JournalStore } from '../journal/journal.ts';
+import { memoryStore } from '../journal/memory.ts';
+import type { Message } from '../model/model.ts';
+import type { GateOptions } from './gate.ts';
+import { SessionState } from './history.ts';
+import { type CheckedHistory, checkHistory, type HistoryRepair } from './imported-history.ts';
+import { endCutShort, foldJournal } from './restore.ts';
+import { Session } from './session.ts';
+import { openWorkspace } from './workspace.ts';
+
+/** Bindings that a program adds by declaration merging, beside those that the rig supplies itself. */
+type ExtraBindings = Partial<Omit<BindingTypes, 'workspace' | 'captures' | 'secrets'>>;
+
+/** What `defineRig` takes. */
+export interface RigOptions<Loops extends readonly LoopDefinition[]> {
+  /** The loops that sessions may run; their names must differ. */
+  readonly loops: Loops;
+  /** Where journals are kept. Default: in memory, for as long as the rig lives. */
+  readonly store?: JournalStore;
+  /** The folder that tools work in: a path, or a workspace of your own. Default: none, and a tool that needs one is refused. */
+  readonly workspace?: string | Workspace;
+  /** Who may do what. Default: a call that wants anything is denied. */
+  readonly gate?: GateOptions;
+  /** Named secrets for the tools that require them. */
+  readonly secrets?: Secrets | Readonly<Record<string, string>>;
+  /** Bindings of your own. */
+  readonly bindings?: ExtraBindings;
+  /** Functions that see every event of every session. One that throws is reported as an event and changes nothing else. */
+  readonly observers?: readonly ((event: SessionEvent) => void)[];
+  /** What to do when a session was opened under a definition that behaves differently: go on with a `session.drift` event, or refuse. Default `continue`. */
+  readonly onDrift?: 'continue' | 'refuse';
+  /** The clock of all timers. Default: the platform's. */
+  readonly clock?: Clock;
+}
+
+/** Which session to open. */
+export interface OpenOptions<LoopName extends string> {
+  /** The loop to run; needed where the rig has several and the session is new. */
+  readonly loop?: LoopName;
+  /** The session to restore. Without it a new one is opened. */
+  readonly sessionId?: string;
+  /** Messages to take over into a new session. They are checked. */
+  readonly history?: readonly Message[];
+  /** Answer what is unanswered in `history` instead of refusing it. Default false. */
+  readonly repair?: boolean;
+  /** Told what a repair changed. */
+  readonly onRepair?: (repairs: readonly HistoryRepair[]) => void;
+  /** Tools beside those of the loop, in every mode, for this session alone. */
+  readonly extraTools?: readonly ToolDefinition[];
+}
+
+/** A session in a list. */
+export interface SessionSummary {
+  readonly sessionId: string;
+  readonly loop: string;
+  /** The first words of its first user message. */
+  readonly title: string;
+  /** `new` before the first turn, `running` in one, else how the last turn ended. */
+  readonly state: 'new' | 'running' | 'done' | 'failed' | 'interrupted';
+  readonly turns: number;
+  readonly calls: number;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+type LoopNames<Loops extends readonly LoopDefinition[]> = Loops[number]['name'];
+type LoopNamed<Loops extends readonly LoopDefinition[], Name> = Extract<Loops[number], { readonly name: Name }>;
+
+/** The session of the loop with this name: its mode names, and the type of its answers. */
+export type SessionOf<Loops extends readonly LoopDefinition[], Name> =
+  LoopNamed<Loops, Name> extends LoopDefinition<string, infer ModeName, infer Output>
+    ? Session<ModeName, Output>
+    : Session;
+
+/** Opens and lists sessions. */
+export interface Rig<Loops extends readonly LoopDefinition[] = readonly LoopDefinition[]> {
+  /**
+   * Opens a new session, or restores the one of `sessionId`. Throws `SessionError` (`unknown_session`, `unknown_loop`, `drift`),
+   * `BindError`, `HistoryError`, `WorkspaceError`, `JournalError`.
+   */
+  open<const Name extends LoopNames<Loops> = LoopNames<Loops>>(
+    options?: OpenOptions<Name>,
+  ): Promise<SessionOf<Loops, Name>>;
+  /** All sessions of the store, the last written first. */
+  sessions(): Promise<readonly SessionSummary[]>;
+}
+
+/** Joins loops, a store, a workspace and a gate. Throws `SessionError` `invalid_option`. */
+export function defineRig<const Loops extends readonly LoopDefinition[]>(options: RigOptions<Loops>): Rig<Loops> {
+  // The one place where names of loops become types: at run time a session is the same class for all of them.
+  return new OpenRig(resolveRig(options)) as unknown as Rig<Loops>;
+}
+
+interface ResolvedRig {
+  readonly loops: ReadonlyMap<string, LoopDefinition>;
+  readonly store: JournalStore;
+  readonly workspace: string | Workspace | undefined;
+  readonly gate: GateOptions | undefined;
+  readonly secrets: Secrets | undefined;
+  readonly bindings: ExtraBindings;
+  readonly observers: readonly ((event: SessionEvent) => void)[];
+  readonly onDrift: 'continue' | 'refuse';
+  readonly clock: Clock;
+}
+
+const RIG_OPTIONS: ReadonlySet<string> = new Set([
+  ...['loops', 'store', 'workspace', 'gate', 'secrets', 'bindings', 'observers', 'onDrift', 'clock'],
+]);
+
+function resolveRig(options: RigOptions<readonly LoopDefinition[]>): ResolvedRig {
+  const { loops, store, workspace, gate, secrets, bindings, observers, onDrift, clock } = options ?? {};
+  const unknown = Object.keys(options ?? {}).find(name => !RIG_OPTIONS.has(name));
+  if (unknown !== undefined) throw invalid(`a rig has no option "${unknown}"`);
+  if (!Array.isArray(loops) || loops.length === 0)
+    throw invalid(`"loops" must list at least one loop definition, not ${show(loops)}`);
+  const byName = new Map<string, LoopDefinition>();
+  loops.forEach((loop: unknown, index) => {
+    if (!isLoopDefinition(loop)) throw invalid(`loops[${index}] must come from defineLoop, not ${show(loop)}`);
+    if (byName.has(loop.name)) throw invalid(`loops[${index}] repeats the name "${loop.name}": names must differ`);
+    byName.set(loop.name, loop);
+  });
+  if (onDrift !== undefined && onDrift !== 'continue' && onDrift !== 'refuse') {
+    throw invalid(`"onDrift" must be "continue" or "refuse", not ${show(onDrift)}`);
+  }
+  return Object.freeze({
+    loops: byName,
+    store: store ?? memoryStore(),
+    workspace,
+    gate,
+    secrets: secrets === undefined ? undefined : resolveSecrets(secrets),
+    bindings: { ...bindings },
+    observers: Object.freeze([...(observers ?? [])]),
+    onDrift: onDrift ?? 'continue',
+    clock: clock ?? systemClock,
+  });
+}
+
+function resolveSecrets(secrets: Secrets | Readonly<Record<string, string>>): Secrets {
+  if (typeof secrets.get === 'function') return secrets as Secrets;
+  const values = new Map(Object.entries(secrets as Readonly<Record<string, string>>));
+  return Object.freeze({ get: (name: string) => values.get(name) });
+}
+
+class OpenRig {
+  readonly #rig: ResolvedRig;
+  #workspace: Promise<Workspace> | undefined;
+
+  constructor(rig: ResolvedRig) {
+    this.#rig = rig;
+  }
+
+  async open(options: OpenOptions<string> = {}): Promise<Session> {
+    if (options.sessionId !== undefined) return this.#restore(options.sessionId, options);
+    const { loops, store, clock } = this.#rig;
+    const loop = pickLoop(loops, options.loop);
+    const imported = options.history && checkHistory(options.history, options.repair === true);
+    const [sessionId, loopId] = [uuid(), uuid()];
+    const bound = await this.#bind(loop, sessionId, loopId, options.extraTools);
+    const state = new SessionState();
+    const records = openingEntries(loop, bound, imported).map((entry, index) =>
+      Object.freeze({ ...entry, seq: index + 1, at: clock.now() }),
+    );
+    try {
+      await store.append(sessionId, 0, records);
+    } catch (error) {
+      await bound[Symbol.asyncDispose]();
+      throw error;
+    }
+    for (const record of records) state.apply(record);
+    if (imported !== undefined && imported.repairs.length > 0) options.onRepair?.(imported.repairs);
+    return this.#session(bound, state, records.length);
+  }
+
+  async sessions(): Promise<readonly SessionSummary[]> {
+    const stored = await this.#rig.store.list();
+    return Promise.all(
+      stored.map(async ({ sessionId, createdAt, updatedAt }) => {
+        const { state } = await foldJournal(this.#rig.store, sessionId);
+        const { loop, title, turns, calls } = state;
+        const running = state.turn === undefined ? undefined : ('running' as const);
+        return {
+          sessionId,
+          loop,
+          title,
+          state: running ?? state.lastOutcome ?? 'new',
+          turns,
+          calls,
+          createdAt,
+          updatedAt,
+        };
+      }),
+    );
+  }
+
+  async #restore(sessionId: string, options: OpenOptions<string>): Promise<Session> {
+    const { loops, store, clock, onDrift } = this.#rig;
+    if (options.history !== undefined) throw invalid('"history" is for a new session: leave out "sessionId"');
+    if ((await store.find(sessionId)) === undefined) {
+      throw new SessionError('unknown_session', `there is no session ${show(sessionId)} in this store`);
+    }
+    const { state, lastSeq } = await foldJournal(store, sessionId);
+    if (options.loop !== undefined && options.loop !== state.loop) {
+      throw new SessionError(
+        'unknown_loop',
+        `session ${sessionId} runs the loop "${state.loop}", not "${options.loop}"`,
+      );
+    }
+    const loop = pickLoop(loops, state.loop);
+    const recorded = state.policyRevision;
+    const drifted = recorded !== loop.policyRevision;
+    if (drifted && onDrift === 'refuse') {
+      throw new SessionError(
+        'drift',
+        `loop "${loop.name}" behaves differently from when session ${sessionId} was opened`,
+      );
+    }
+    const bound = await this.#bind(loop, sessionId, state.loopId, options.extraTools);
+    let last = lastSeq;
+    if (state.turn !== undefined) {
+      const records = endCutShort(state.turn).map((entry, index) =>
+        Object.freeze({ ...entry, seq: lastSeq + index + 1, at: clock.now() }),
+      );
+      await store.append(sessionId, lastSeq, records);
+      for (const record of records) state.apply(record);
+      last += records.length;
+    }
+    const session = this.#session(bound, state, last);
+    if (drifted) session.noteDrift(recorded, loop.policyRevision);
+    return session;
+  }
+
+  #session(bound: BoundLoop, state: SessionState, lastSeq: number): Session {
+    const { store, clock, gate, observers } = this.#rig;
+    return new Session({ bound, state, store, lastSeq, clock, gate, observers });
+  }
+
+  async #bind(
+    loop: LoopDefinition,
+    sessionId: string,
+    loopId: string,
+    extraTools: readonly ToolDefinition[] | undefined,
+  ): Promise<BoundLoop> {
+    const { store, secrets, bindings } = this.#rig;
+    const captures: Captures = {
+      put: bytes => store.putCapture(sessionId, bytes),
+      get: id => store.getCapture(sessionId, id),
+    };
+    const workspace = await this.#openWorkspace();
+    return loop.bind({
+      ...bindings,
+      sessionId,
+      loopId,
+      captures,
+      ...(workspace === undefined ? {} : { workspace }),
+      ...(secrets === undefined ? {} : { secrets }),
+      ...(extraTools === undefined ? {} : { extraTools }),
+    });
+  }
+
+  /** Opened once for all sessions of the rig; tried again if it failed. */
+  #openWorkspace(): Promise<Workspace | undefined> {
+    const { workspace } = this.#rig;
+    if (typeof workspace !== 'string') return Promise.resolve(workspace);
+    this.#workspace ??= openWorkspace(workspace).catch(error => {
+      this.#workspace = undefined;
+      throw error;
+    });
+    return this.#workspace;
+  }
+}
+
+function openingEntries(loop: LoopDefinition, bound: BoundLoop, imported: CheckedHistory | undefined): JournalEntry[] {
+  const opened: JournalEntry = {
+    type: 'session.opened',
+    loop: loop.name,
+    loopId: bound.loopId,
+    policyRevision: loop.policyRevision,
+    mode: bound.initialMode.name,
+  };
+  return imported === undefined ? [opened] : [opened, { type: 'history.imported', messages: imported.messages }];
+}
+
+function pickLoop(loops: ReadonlyMap<string, LoopDefinition>, name: string | undefined): LoopDefinition {
+  const names = [...loops.keys()].map(known => `"${known}"`).join(', ');
+  if (name === undefined) {
+    const [only, second] = loops.values();
+    if (only !== undefined && second === undefined) return only;
+    throw new SessionError('unknown_loop', `this rig has several loops: say which with "loop" (${names})`);
+  }
+  const loop = loops.get(name);
+  if (loop === undefined) throw new SessionError('unknown_loop', `this rig has no loop "${name}": it has ${names}`);
+  return loop;
+}
+
+function invalid(message: string): SessionError<'invalid_option'> {
+  return new SessionError('invalid_option', message);
+}

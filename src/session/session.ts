@@ -1,0 +1,388 @@
+/**
+ * A live session: one writer, one history, one running turn. It hands turns what they need, queues what comes meanwhile, and is
+ * the only one that changes the session's state, by the journal alone.
+ *
+ * Owns invariant 6 (its journal writer is refused when another has appended) and the second half of 7: never two turns at once.
+ */
+import { v7 as uuid } from 'uuid';
+import type { BoundLoop, BoundMode } from '../bind/bound-loop.ts';
+import type { Clock } from '../clock.ts';
+import { type ResolvedToolLimits, resolveModeLimits, type ToolLimits } from '../define/limits.ts';
+import { SessionBusyError, SessionError, TurnInterruptedError } from '../errors.ts';
+import { EventHub, type EventReader } from '../events/event-stream.ts';
+import type { SessionEvent, TurnEvent } from '../events/events.ts';
+import type { JournalEntry, JournalStore } from '../journal/journal.ts';
+import { JournalWriter } from '../journal/writer.ts';
+import { type Message, NO_USAGE, type UserMessage } from '../model/model.ts';
+import type { EphemeralEvent, TurnContext } from '../run/context.ts';
+import { Deadlines, PausableDeadline } from '../run/deadlines.ts';
+import { Interruption } from '../run/interruption.ts';
+import type { DoneResult, TurnResult } from '../run/outcome.ts';
+import { runTurn, summaryOf } from '../run/turn.ts';
+import { type GateAnswer, GateKeeper, type GateOptions } from './gate.ts';
+import type { SessionState } from './history.ts';
+import { type UserInput, userMessage } from './input.ts';
+import { Turn } from './turn.ts';
+
+/** What a turn may be given of its own. */
+export interface TurnOptions {
+  /** Limits for this turn alone, over the mode's, field by field. */
+  readonly limits?: ToolLimits;
+}
+
+/** Options of `submit`. */
+export interface SubmitOptions extends TurnOptions {
+  /** While a turn runs: `queue` waits for it, `reject` throws `SessionBusyError`. Default `queue`. */
+  readonly queue?: 'queue' | 'reject';
+}
+
+/** What became of an input that was meant to steer. */
+export type Steered<Output = unknown> =
+  /** The running turn has taken it in. */
+  | { readonly kind: 'folded'; readonly turnId: string }
+  /** There was no model call left to take it in: it is a turn of its own. */
+  | { readonly kind: 'submitted'; readonly turn: Turn<Output> };
+
+/** What a rig gives a session to live on. */
+export interface SessionParts {
+  readonly bound: BoundLoop;
+  readonly state: SessionState;
+  readonly store: JournalStore;
+  readonly lastSeq: number;
+  readonly clock: Clock;
+  readonly gate: GateOptions | undefined;
+  readonly observers: readonly ((event: SessionEvent) => void)[];
+}
+
+/** A turn that waits or runs. */
+interface Job {
+  readonly turnId: string;
+  readonly limits: ToolLimits | undefined;
+  /** The record that begins it; for a queued one it names the input that was recorded before. */
+  readonly opening: { readonly message?: UserMessage; readonly inputId?: string };
+  readonly interruption: Interruption;
+  readonly result: PromiseWithResolvers<TurnResult>;
+  /** The record before the turn's first, for readers that come late. */
+  afterSeq: number;
+  /** The terminal event of a turn whose end is no record. */
+  final: TurnEvent | undefined;
+}
+
+interface PendingSteer {
+  readonly inputId: string;
+  readonly afterSeq: number;
+  readonly decided: PromiseWithResolvers<Steered<never>>;
+}
+
+export class Session<ModeName extends string = string, Output = unknown> implements AsyncDisposable {
+  readonly #bound: BoundLoop;
+  readonly #state: SessionState;
+  readonly #store: JournalStore;
+  readonly #clock: Clock;
+  readonly #writer: JournalWriter;
+  readonly #hub: EventHub;
+  readonly #gates: GateKeeper;
+  readonly #queue: Job[] = [];
+  #steers: PendingSteer[] = [];
+  #active: Job | undefined;
+  #mode: BoundMode;
+  #drift: { readonly recorded: string; readonly current: string } | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(parts: SessionParts) {
+    this.#bound = parts.bound;
+    this.#state = parts.state;
+    this.#store = parts.store;
+    this.#clock = parts.clock;
+    this.#mode = parts.bound.mode(parts.state.mode) ?? parts.bound.initialMode;
+    const { sessionId, loopId } = parts.bound;
+    const read = (fromSeq: number) => this.#store.read(sessionId, fromSeq);
+    const now = () => this.#clock.now();
+    this.#hub = new EventHub({ sessionId, loopId, read }, parts.lastSeq, now, parts.observers);
+    this.#writer = new JournalWriter(parts.store, sessionId, parts.lastSeq, parts.clock, record => {
+      this.#state.apply(record);
+      this.#hub.record(record);
+    });
+    this.#gates = new GateKeeper(parts.gate, entries => this.#writer.append(entries));
+  }
+
+  get id(): string {
+    return this.#bound.sessionId;
+  }
+
+  get loopId(): string {
+    return this.#bound.loopId;
+  }
+
+  /** The name of the loop definition that the session runs. */
+  get loop(): string {
+    return this.#bound.name;
+  }
+
+  /** The mode that the next turn runs in; `""` is the base mode. */
+  get mode(): ModeName | '' {
+    return this.#mode.name as ModeName | '';
+  }
+
+  /** The committed history: a list of its own, of frozen messages. */
+  get history(): readonly Message[] {
+    return this.#state.messages.slice();
+  }
+
+  /** Whether a turn is running. */
+  get isRunning(): boolean {
+    return this.#active !== undefined;
+  }
+
+  /** Answers the user's input with a turn: at once, or after those before it. Throws `SessionError` for unusable input or a closed session. */
+  submit(input: UserInput, options: SubmitOptions = {}): Turn<Output> {
+    this.#requireOpen();
+    const message = userMessage(input);
+    const limits = this.#checkedLimits(options.limits);
+    if (this.#active === undefined) return this.#start(this.#job(limits, { message }));
+    if (options.queue === 'reject') throw new SessionBusyError();
+    if (options.queue !== undefined && options.queue !== 'queue') {
+      throw new SessionError('invalid_option', '"queue" must be "queue" or "reject"');
+    }
+    return this.#enqueue(message, limits);
+  }
+
+  /** Submits and waits: gives the result of a turn that is done, and throws the error of one that failed, or `TurnInterruptedError`. */
+  async run(input: UserInput, options: SubmitOptions = {}): Promise<DoneResult<Output>> {
+    const result = await this.submit(input, options).result;
+    if (result.status === 'done') return result;
+    if (result.status === 'failed') throw result.error;
+    throw new TurnInterruptedError(result.reason);
+  }
+
+  /**
+   * Says something to the running turn: it goes in as a user message before its next model call. If there is none any more, or no turn
+   * runs, it becomes a turn of its own. Settles when it is decided which.
+   */
+  async steer(input: UserInput): Promise<Steered<Output>> {
+    this.#requireOpen();
+    if (this.#active === undefined) return { kind: 'submitted', turn: this.submit(input) };
+    const message = userMessage(input);
+    const inputId = uuid();
+    const decided = Promise.withResolvers<Steered<never>>();
+    this.#steers.push({ inputId, afterSeq: this.#hub.lastSeq, decided });
+    await this.#writer.append([{ type: 'input.received', inputId, as: 'steer', message }]);
+    return decided.promise as Promise<Steered<Output>>;
+  }
+
+  /**
+   * Takes up a turn that failed or was interrupted: goes on from the committed history, with fresh counts. Throws `SessionError`
+   * `nothing_to_continue` if the last turn ended with an answer, or `busy` while one runs.
+   */
+  continue(options: TurnOptions = {}): Turn<Output> {
+    this.#requireOpen();
+    if (this.#active !== undefined) throw new SessionBusyError();
+    if (!this.#state.canContinue) {
+      throw new SessionError('nothing_to_continue', 'the last turn ended with an answer: submit a new input instead');
+    }
+    return this.#start(this.#job(this.#checkedLimits(options.limits), {}));
+  }
+
+  /** Changes the mode, from the next turn on. Throws `SessionError` `unknown_mode`. */
+  async setMode(name: ModeName | ''): Promise<void> {
+    this.#requireOpen();
+    const mode = this.#bound.mode(name);
+    if (mode === undefined) {
+      const known = this.#bound.modes.map(({ name }) => `"${name}"`).join(', ');
+      throw new SessionError('unknown_mode', `loop "${this.loop}" has no mode "${name}": it has ${known}`);
+    }
+    if (mode === this.#mode) return;
+    this.#mode = mode;
+    await this.#writer.append([{ type: 'mode.changed', mode: name }]);
+  }
+
+  /** Answers a gate that a call of the running turn waits at. Throws `GateError` for one that is unknown or decided. */
+  async answer(gateId: string, answer: GateAnswer): Promise<void> {
+    this.#requireOpen();
+    await this.#gates.answer(gateId, answer);
+  }
+
+  /** For the rig alone: tells observers and readers that the session was restored under another policy. */
+  noteDrift(recorded: string, current: string): void {
+    this.#drift = { recorded, current };
+    this.#hub.emit({ type: 'session.drift', recorded, current });
+  }
+
+  /** The policy revisions before and now, where the session was restored under a definition that behaves differently. */
+  get drift(): { readonly recorded: string; readonly current: string } | undefined {
+    return this.#drift;
+  }
+
+  /** A reader of all events of the session from now on. Break off to stop reading. */
+  subscribe(): EventReader<SessionEvent> {
+    return this.#hub.subscribe(this.#hub.lastSeq);
+  }
+
+  /** Ends the session: the running turn is interrupted and drained, queued ones are cancelled, tools are disposed in reverse order. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    for (const job of [...this.#queue]) this.#cancel(job, 'the session was closed');
+    this.#active?.interruption.stop({ kind: 'interrupted', reason: 'the session was closed' });
+    await this.#active?.result.promise;
+    await this.#writer.settled();
+    this.#hub.end();
+    await this.#bound[Symbol.asyncDispose]();
+  }
+
+  #requireOpen(): void {
+    if (this.#closing !== undefined) throw new SessionError('closed', `session ${this.id} is closed: open it again`);
+    if (this.#writer.failure !== undefined) throw this.#writer.failure;
+  }
+
+  #checkedLimits(limits: ToolLimits | undefined): ToolLimits | undefined {
+    if (limits !== undefined) resolveModeLimits(this.#mode.limits, limits, 'limits'); // refused here, not when its turn comes
+    return limits;
+  }
+
+  #job(limits: ToolLimits | undefined, opening: Job['opening'], turnId: string = uuid()): Job {
+    const result = Promise.withResolvers<TurnResult>();
+    const interruption = new Interruption();
+    return { turnId, limits, opening, interruption, result, afterSeq: this.#hub.lastSeq, final: undefined };
+  }
+
+  #enqueue(message: UserMessage, limits: ToolLimits | undefined): Turn<Output> {
+    const job = this.#job(limits, { inputId: uuid() });
+    this.#queue.push(job);
+    const received: JournalEntry = { type: 'input.received', inputId: job.opening.inputId!, as: 'turn', message };
+    void this.#writer.append([received]); // a failure comes back with the turn that is running
+    return this.#handle(job);
+  }
+
+  #start(job: Job): Turn<Output> {
+    this.#active = job;
+    void this.#run(job);
+    return this.#handle(job);
+  }
+
+  #handle(job: Job): Turn<Output> {
+    return new Turn<Output>(job.turnId, {
+      result: job.result.promise as Promise<TurnResult<Output>>,
+      interrupt: reason => {
+        if (this.#queue.includes(job)) this.#cancel(job, reason);
+        else job.interruption.stop({ kind: 'interrupted', reason });
+      },
+      subscribe: () => {
+        const reader = this.#hub.subscribe<TurnEvent>(job.afterSeq, job.turnId);
+        if (job.final !== undefined) reader.end(job.final);
+        return reader;
+      },
+    });
+  }
+
+  /** Runs a turn to its end, then the next one. Never rejects: whatever happens is the turn's result. */
+  async #run(job: Job): Promise<void> {
+    const mode = this.#mode;
+    const limits = job.limits === undefined ? mode.limits : resolveModeLimits(mode.limits, job.limits, 'limits');
+    const { turnId, opening } = job;
+    const context = this.#context(job, mode, limits);
+    const result = await runTurn(context, { type: 'turn.started', turnId, mode: mode.name, limits, ...opening });
+    const isRecorded = this.#writer.failure === undefined;
+    if (!isRecorded && result.status === 'failed') {
+      const { text, usage, steps, iterations, calls, error } = result;
+      this.#finish(job, {
+        type: 'turn.failed',
+        turnId,
+        text,
+        usage,
+        steps,
+        iterations,
+        calls,
+        error: summaryOf(error),
+      });
+    }
+    this.#active = undefined;
+    this.#promoteSteers();
+    const next = this.#closing === undefined ? this.#queue.shift() : undefined;
+    if (next !== undefined) {
+      this.#active = next;
+      void this.#run(next);
+    }
+    job.result.resolve(Object.freeze(result));
+  }
+
+  /** What was said too late for the turn becomes the next turns, before those that were queued. */
+  #promoteSteers(): void {
+    const late = this.#steers;
+    this.#steers = [];
+    const jobs = late.map(({ inputId, afterSeq, decided }) => {
+      const job = this.#job(undefined, { inputId });
+      job.afterSeq = afterSeq;
+      decided.resolve({ kind: 'submitted', turn: this.#handle(job) as Turn<never> });
+      return job;
+    });
+    this.#queue.unshift(...jobs);
+    if (this.#closing !== undefined) for (const job of jobs) this.#cancel(job, 'the session was closed');
+  }
+
+  /** Takes a waiting turn out of the queue. */
+  #cancel(job: Job, reason: string | undefined): void {
+    const place = this.#queue.indexOf(job);
+    if (place === -1) return;
+    this.#queue.splice(place, 1);
+    const { turnId } = job;
+    const figures = { text: '', usage: NO_USAGE, steps: 0, iterations: 0, calls: 0 };
+    const said = { reason: reason ?? 'cancelled before it began' };
+    if (job.opening.inputId !== undefined) {
+      void this.#writer.append([{ type: 'input.cancelled', inputId: job.opening.inputId }]);
+    }
+    this.#finish(job, { type: 'turn.interrupted', turnId, ...said, ...figures });
+    job.result.resolve(Object.freeze({ status: 'interrupted', ...said, leftBehind: [], ...figures }));
+  }
+
+  #finish(job: Job, event: Parameters<EventHub['finish']>[1]): void {
+    job.final = this.#hub.finish(job.turnId, event) as TurnEvent;
+  }
+
+  #context(job: Job, mode: BoundMode, limits: ResolvedToolLimits): TurnContext {
+    const { turnId, interruption } = job;
+    const { sessionId, loopId, behaviour, middleware } = this.#bound;
+    const [state, hub, writer, clock] = [this.#state, this.#hub, this.#writer, this.#clock];
+    const deadlines = new Deadlines(clock);
+    const timeoutMs = limits.turnTimeoutMs;
+    const turnTimer = new PausableDeadline(deadlines, clock, timeoutMs, () =>
+      interruption.stop({ kind: 'timed_out', timeoutMs }),
+    );
+    return {
+      ...{ sessionId, loopId, turnId, mode, limits, behaviour, middleware },
+      ...{ clock, deadlines, turnTimer, interruption },
+      output: undefined,
+      history: state.messages,
+      stage: entries => writer.stage(entries),
+      append: entries => writer.append(entries),
+      hasCallId: callId => state.callIds.has(callId),
+      isKnownElsewhere: toolName => this.#bound.modes.some(other => other.tool(toolName) !== undefined),
+      get watched() {
+        return hub.watched;
+      },
+      emit: (event: EphemeralEvent) => hub.emit({ ...event, turnId }),
+      permission: requests => this.#gates.decide(turnId, interruption, requests),
+      takeSteered: () => this.#takeSteered(turnId),
+      random: () => Math.random(),
+    };
+  }
+
+  #takeSteered(turnId: string): readonly JournalEntry[] {
+    if (this.#steers.length === 0) return NOTHING;
+    const taken = this.#steers;
+    this.#steers = [];
+    return taken.map(({ inputId, decided }): JournalEntry => {
+      decided.resolve({ kind: 'folded', turnId });
+      return { type: 'input.steered', turnId, inputId };
+    });
+  }
+}
+
+const NOTHING: readonly JournalEntry[] = Object.freeze([]);
