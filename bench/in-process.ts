@@ -69,53 +69,98 @@ async function bare(steps: number, width: number): Promise<void> {
   }
 }
 
-async function looprig(steps: number, width: number): Promise<void> {
-  const add = defineTool({
-    name: 'add',
-    description: 'Adds one.',
-    input: schema,
-    execute: async ({ n }) => String(n + 1),
-  });
+const add = defineTool({
+  name: 'add',
+  description: 'Adds one.',
+  input: schema,
+  execute: async ({ n }) => String(n + 1),
+});
+
+function openSession(steps: number, width: number) {
   const limits = { iterations: Number.POSITIVE_INFINITY, calls: Number.POSITIVE_INFINITY, parallel: width };
   const model: Model = quickModel(steps, width);
   const loop = defineLoop({ name: 'bench', model, tools: [add], limits, stream: false });
-  const session = await defineRig({ loops: [loop] }).open();
-  await session.run('go');
-  await session.close();
+  return defineRig({ loops: [loop] }).open();
 }
 
-/** Microseconds of one run, the best and the median of some, with warm-up. */
-async function measure(run: () => Promise<void>, rounds: number): Promise<{ median: number; least: number }> {
-  const times: number[] = [];
+/** Microseconds that one run took. */
+type Timed = (steps: number, width: number) => Promise<number>;
+
+/** The turn alone: defining a loop and opening a session are measured apart. */
+const looprigTurn: Timed = async (steps, width) => {
+  const session = await openSession(steps, width);
+  const start = performance.now();
+  await session.run('go');
+  const time = performance.now() - start;
+  await session.close();
+  return time * 1_000;
+};
+
+const bareLoop: Timed = async (steps, width) => {
+  const start = performance.now();
+  await bare(steps, width);
+  return (performance.now() - start) * 1_000;
+};
+
+const opening: Timed = async (steps, width) => {
+  const start = performance.now();
+  const session = await openSession(steps, width);
+  const time = performance.now() - start;
+  await session.close();
+  return time * 1_000;
+};
+
+interface Figures {
+  readonly median: number;
+  readonly least: number;
+}
+
+/**
+ * The median and the least of some rounds; the two programs take turns, so that both meet the same machine. A round of a short workload is
+ * many runs, since a single one would show how code warms up after the collection before it.
+ */
+async function compare(
+  programs: readonly Timed[],
+  { steps, width, rounds, runs }: (typeof workloads)[number],
+): Promise<readonly Figures[]> {
+  const times: number[][] = programs.map(() => []);
   for (let round = 0; round < rounds; round++) {
-    globalThis.gc?.();
-    const start = performance.now();
-    await run();
-    times.push((performance.now() - start) * 1_000);
+    for (const [index, program] of programs.entries()) {
+      globalThis.gc?.();
+      let sum = 0;
+      for (let run = 0; run < runs; run++) sum += await program(steps, width);
+      times[index]?.push(sum / runs);
+    }
   }
-  times.sort((a, b) => a - b);
-  return { median: times[Math.floor(times.length / 2)]!, least: times[0]! };
+  return times.map(list => {
+    list.sort((a, b) => a - b);
+    return { median: list[Math.floor(list.length / 2)] ?? Number.NaN, least: list[0] ?? Number.NaN };
+  });
 }
 
 const workloads = [
-  { name: 'W1: a step of one call, 10 steps', steps: 10, width: 1, rounds: 200, per: 10 },
-  { name: 'W1: a step of one call, 100 steps', steps: 100, width: 1, rounds: 60, per: 100 },
-  { name: 'W1: a step of one call, 1,000 steps', steps: 1_000, width: 1, rounds: 20, per: 1_000 },
-  { name: 'W2: a call in batches of 100, 10 steps', steps: 10, width: 100, rounds: 30, per: 1_000 },
+  { name: 'W1: a step of one call, 10 steps', steps: 10, width: 1, rounds: 20, runs: 100, per: 10 },
+  { name: 'W1: a step of one call, 100 steps', steps: 100, width: 1, rounds: 20, runs: 10, per: 100 },
+  { name: 'W1: a step of one call, 1,000 steps', steps: 1_000, width: 1, rounds: 20, runs: 1, per: 1_000 },
+  { name: 'W2: a call in batches of 100, 10 steps', steps: 10, width: 100, rounds: 20, runs: 2, per: 1_000 },
 ];
 
-for (let warmUp = 0; warmUp < 20; warmUp++) {
-  await looprig(100, 1);
-  await looprig(2, 100);
-  await bare(100, 1);
-  await bare(2, 100);
+for (let warmUp = 0; warmUp < 30; warmUp++) {
+  for (const program of [looprigTurn, bareLoop]) {
+    await program(100, 1);
+    await program(2, 100);
+  }
 }
 console.log(`Node ${process.versions.node}; microseconds for one step (W1) or one call (W2): median (least)\n`);
 console.log('| workload | looprig | bare loop | ratio of medians |\n| --- | --: | --: | --: |');
-for (const { name, steps, width, rounds, per } of workloads) {
-  const ours = await measure(() => looprig(steps, width), rounds);
-  const theirs = await measure(() => bare(steps, width), rounds);
-  const cell = ({ median, least }: { median: number; least: number }): string =>
-    `${(median / per).toFixed(2)} (${(least / per).toFixed(2)})`;
-  console.log(`| ${name} | ${cell(ours)} | ${cell(theirs)} | ${(ours.median / theirs.median).toFixed(1)} |`);
+for (const workload of workloads) {
+  const [ours, theirs] = await compare([looprigTurn, bareLoop], workload);
+  if (ours === undefined || theirs === undefined) continue;
+  const cell = ({ median, least }: Figures): string =>
+    `${(median / workload.per).toFixed(2)} (${(least / workload.per).toFixed(2)})`;
+  console.log(`| ${workload.name} | ${cell(ours)} | ${cell(theirs)} | ${(ours.median / theirs.median).toFixed(1)} |`);
 }
+const [open] = await compare([opening], { name: 'open', steps: 1, width: 1, rounds: 20, runs: 50, per: 1 });
+console.log(
+  `\nDefining a loop of one tool and opening a session: ${open?.median.toFixed(0)} (${open?.least.toFixed(0)})`,
+);

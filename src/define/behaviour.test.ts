@@ -79,12 +79,12 @@ describe('behaviour', () => {
 });
 
 describe('repeat', () => {
-  test.each([{ repeat: false, resolved: false }, { repeat: {}, resolved: { warn: 3, stop: 6 } }])(
-    '$repeat means $resolved',
-    ({ repeat, resolved }) => {
-      expect(resolveBehaviour({ repeat }).repeat).toEqual(resolved);
-    },
-  );
+  test.each([
+    { repeat: false, resolved: false },
+    { repeat: {}, resolved: { warn: 3, stop: 6 } },
+  ])('$repeat means $resolved', ({ repeat, resolved }) => {
+    expect(resolveBehaviour({ repeat }).repeat).toEqual(resolved);
+  });
 
   test('warns at the stop at the latest where only a low stop is given', () => {
     expect(resolveBehaviour({ repeat: { stop: 2 } }).repeat).toEqual({ warn: 2, stop: 2 });
@@ -97,15 +97,12 @@ describe('repeat', () => {
     expect(resolveBehaviour({ repeat: never }).repeat).toEqual(never);
   });
 
-  test.each([
-    { warn: 1 },
-    { warn: 2.5 },
-    { warn: '3' },
-    { warn: Number.NaN },
-    { warn: null },
-  ])('refuses $warn as warn', repeat => {
-    expect(refusal({ repeat })).toMatchObject({ kind: 'invalid_option', field: 'repeat.warn', value: repeat.warn });
-  });
+  test.each([{ warn: 1 }, { warn: 2.5 }, { warn: '3' }, { warn: Number.NaN }, { warn: null }])(
+    'refuses $warn as warn',
+    repeat => {
+      expect(refusal({ repeat })).toMatchObject({ kind: 'invalid_option', field: 'repeat.warn', value: repeat.warn });
+    },
+  );
 
   test.each([{ stop: 1 }, { stop: -2 }, { stop: 0 }])('refuses $stop as stop', repeat => {
     expect(refusal({ repeat })).toMatchObject({ kind: 'invalid_option', field: 'repeat.stop', value: repeat.stop });
@@ -117,10 +114,10 @@ describe('repeat', () => {
     );
   });
 
-  test.each([{ repeat: { after: 3 }, field: 'repeat.after' }, { repeat: [3, 6], field: 'repeat' }])(
-    'refuses $repeat at $field',
-    ({ repeat, field }) => {
-      expect(refusal({ repeat })).toMatchObject({ kind: 'invalid_option', field });
-    },
-  );
+  test.each([
+    { repeat: { after: 3 }, field: 'repeat.after' },
+    { repeat: [3, 6], field: 'repeat' },
+  ])('refuses $repeat at $field', ({ repeat, field }) => {
+    expect(refusal({ repeat })).toMatchObject({ kind: 'invalid_option', field });
+  });
 });

@@ -14,6 +14,8 @@ function reordered(value: unknown): unknown {
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 const jsonValues = fc.jsonValue().map(plain);
+/** So few that two of them are often equal. */
+const smallValues = fc.jsonValue({ maxDepth: 1, stringUnit: fc.constantFrom('a', '"') }).map(plain);
 
 describe('canonicalJson', () => {
   test('writes no white space and sorts the keys of every object, at every depth', () => {
@@ -49,7 +51,7 @@ describe('canonicalJson', () => {
 
   test('gives different texts for values that differ in JSON', () => {
     fc.assert(
-      fc.property(jsonValues, jsonValues, (one, other) => {
+      fc.property(smallValues, smallValues, (one, other) => {
         const areEqual = JSON.stringify(sorted(one)) === JSON.stringify(sorted(other));
         expect(canonicalJson(one) === canonicalJson(other)).toBe(areEqual);
       }),
@@ -107,11 +109,10 @@ describe('canonicalJson', () => {
   });
 });
 
+/** Another form in which equal values look equal: lists and sorted entries, told apart. */
 function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
+  if (Array.isArray(value)) return ['list', value.map(sorted)];
   if (typeof value !== 'object' || value === null) return value;
-  return Object.entries(value)
-    .sort(([one], [other]) => (one < other ? -1 : 1))
-    .map(([key, item]) => ({ key, item: sorted(item) }))
-    .concat({ key: 'object', item: true });
+  const entries = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
+  return ['object', entries.map(([key, item]) => [key, sorted(item)])];
 }

@@ -208,7 +208,8 @@ const OUTER_KEYWORDS: ReadonlySet<string> = new Set([
 
 /** A failure deep in the value is reported for it and for each level above it: only the deepest say anything. */
 function leaves(errors: readonly OutputUnit[]): SchemaIssue[] {
-  const deepest = errors.filter(error => !OUTER_KEYWORDS.has(error.keyword));
+  const inner = errors.filter(error => !OUTER_KEYWORDS.has(error.keyword));
+  const deepest = inner.filter(error => error.keyword !== 'false' || !inner.some(other => saysMore(other, error)));
   return (deepest.length > 0 ? deepest : errors).map(({ instanceLocation, keyword, error }) => ({
     path: instanceLocation
       .split('/')
@@ -217,6 +218,12 @@ function leaves(errors: readonly OutputUnit[]): SchemaIssue[] {
       .join('.'),
     message: keyword === 'false' ? 'nothing is allowed here' : error,
   }));
+}
+
+/** A value that does not fit its own schema is refused by `unevaluatedProperties: false` too, as if nobody had declared it. */
+function saysMore(other: OutputUnit, { instanceLocation }: OutputUnit): boolean {
+  if (other.instanceLocation === instanceLocation) return other.keyword !== 'false';
+  return other.instanceLocation.startsWith(`${instanceLocation}/`);
 }
 
 function objectSchema(schema: JsonSchema): ResolvedSchema['jsonSchema'] {

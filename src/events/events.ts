@@ -4,10 +4,15 @@
  * Numbers have gaps: a record that is no event (a model's raw response) has one too.
  */
 
-import type { ResolvedToolLimits } from '../define/limits.ts';
 import type { AccessRequest } from '../define/tool.ts';
-import type { LimitName, LimitReached } from '../errors.ts';
-import type { CallOutcome, ErrorSummary, LeftBehind } from '../journal/journal.ts';
+import type { LimitName } from '../errors.ts';
+import type {
+  CallOutcome,
+  ErrorSummary,
+  LeftBehind,
+  RecordedLimitReached,
+  RecordedLimits,
+} from '../journal/journal.ts';
 import type { FinishReason, JSONValue, ToolResultOutput, Usage, UserContent } from '../model/model.ts';
 
 /** Where and when an event happened. */
@@ -36,7 +41,8 @@ export interface TurnStarted extends InTurn {
   readonly type: 'turn.started';
   readonly input: readonly UserContent[];
   readonly mode: string;
-  readonly limits: ResolvedToolLimits;
+  /** The limits of this turn; one that is absent is none. */
+  readonly limits: RecordedLimits;
 }
 /** The model is being asked; `step` counts from 1. */
 export interface StepStarted extends InStep {
@@ -140,7 +146,7 @@ export interface TurnDone extends TurnEnd {
   readonly finishReason: FinishReason;
   readonly output?: JSONValue;
   /** The limit that stopped the turn, if its answer is a closing one. */
-  readonly limited?: LimitReached;
+  readonly limited?: RecordedLimitReached;
 }
 /** The turn ended without an answer. */
 export interface TurnFailed extends TurnEnd {
@@ -205,7 +211,7 @@ export type TurnEvent =
 export type SessionEvent = TurnEvent | ModeChanged | ObserverFailed | SessionDrift;
 
 /** Whether an event outlives its readers. A new event does not compile until this is decided. */
-export const EVENT_DURABILITY = Object.freeze({
+export const EVENT_DURABILITY: Readonly<Record<SessionEvent['type'], 'enduring' | 'ephemeral'>> = Object.freeze({
   'turn.started': 'enduring',
   'step.started': 'enduring',
   'text.delta': 'ephemeral',
@@ -228,7 +234,7 @@ export const EVENT_DURABILITY = Object.freeze({
   'observer.failed': 'ephemeral',
   'mode.changed': 'enduring',
   'session.drift': 'ephemeral',
-} as const satisfies Record<SessionEvent['type'], 'enduring' | 'ephemeral'>);
+});
 
 /** Whether the event is the last one of its turn. */
 export function isTerminal(event: SessionEvent): event is TurnDone | TurnFailed | TurnInterrupted {

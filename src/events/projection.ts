@@ -2,6 +2,7 @@
  * From records to events. A record that leans on an earlier one (an announced call on its response, a terminal on the last text)
  * is completed from what the projector has seen, so that nothing has to be written twice.
  */
+import { STRUCTURED_OUTPUT_TOOL_NAME } from '../define/tool.ts';
 import type { JournalRecord } from '../journal/journal.ts';
 import type { AssistantMessage, UserContent, UserMessage } from '../model/model.ts';
 import type { EventHeader, SessionEvent } from './events.ts';
@@ -73,6 +74,7 @@ export class EventProjector {
       }
       case 'tool.completed': {
         const { type, turnId, stepId, callId, toolName, outcome, output, durationMs } = record;
+        if (toolName === STRUCTURED_OUTPUT_TOOL_NAME) return undefined; // no tool of the loop
         const isError = outcome !== 'done';
         return { type, ...header, turnId, stepId, callId, toolName, outcome, isError, output, durationMs };
       }

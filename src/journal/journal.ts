@@ -41,13 +41,35 @@ export type CallOutcome =
 /** Why an assistant message is not whole: it was interrupted, or the connection broke. Kept in the message's `providerOptions.looprig.incomplete`. */
 export type Incomplete = 'interrupted' | 'broken' | 'timed_out';
 
+/** Limits as JSON can carry them: a limit that is absent is none. */
+export type RecordedLimits = Partial<ResolvedToolLimits>;
+
+/** How far a turn went, as JSON can carry it: a maximum that is absent is none. */
+export type RecordedLimitReached = Omit<LimitReached, 'maxIterations' | 'maxCalls' | 'maxTokens'> &
+  Partial<Pick<LimitReached, 'maxIterations' | 'maxCalls' | 'maxTokens'>>;
+
+/** Limits without those that are `Infinity`, which JSON would turn into `null`. */
+export function recordedLimits(limits: ResolvedToolLimits): RecordedLimits {
+  return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== Number.POSITIVE_INFINITY));
+}
+
+/** How far a turn went, without a maximum that is `Infinity`. */
+export function recordedLimitReached(reached: LimitReached): RecordedLimitReached {
+  const { limit, iterations, calls, tokens, maxIterations, maxCalls, maxTokens, repeated } = reached;
+  const finite = Object.entries({ maxIterations, maxCalls, maxTokens }).filter(
+    ([, max]) => max !== Number.POSITIVE_INFINITY,
+  );
+  const said = repeated === undefined ? {} : { repeated };
+  return { limit, iterations, calls, tokens, ...Object.fromEntries(finite), ...said };
+}
+
 /** What a failed turn says about its error: all that a reader or a later process may know of it. */
 export interface ErrorSummary {
   readonly name: string;
   readonly kind: string;
   readonly message: string;
   /** For a limit: which, and how far the turn went. */
-  readonly limit?: LimitReached;
+  readonly limit?: RecordedLimitReached;
 }
 
 /** A call that was left running when its turn ended. */
@@ -96,7 +118,7 @@ export type JournalEntry =
   | ({
       readonly type: 'turn.started';
       readonly mode: string;
-      readonly limits: ResolvedToolLimits;
+      readonly limits: RecordedLimits;
       /** The user message that the turn answers; absent where it was received before (`inputId`), or the turn continues. */
       readonly message?: UserMessage;
       readonly inputId?: string;
@@ -153,7 +175,7 @@ export type JournalEntry =
       readonly type: 'turn.done';
       readonly finishReason: FinishReason;
       readonly output?: JSONValue;
-      readonly limited?: LimitReached;
+      readonly limited?: RecordedLimitReached;
       /** Where a tool's result ended the turn: its text. Else the text stands in the last response. */
       readonly text?: string;
     } & TurnTotals &

@@ -115,6 +115,12 @@ const answered = (output: ToolResultOutput): Message => ({
   role: 'tool',
   content: [{ type: 'tool-result', toolCallId: 'a', toolName: 'look', output }],
 });
+/** The output of the first part of each message. */
+function outputsOf(prompt: LanguageModelV3CallOptions['prompt'] | LanguageModelV2CallOptions['prompt']): unknown[] {
+  return prompt.map(({ content }) =>
+    typeof content[0] === 'object' && 'output' in content[0] ? content[0].output : undefined,
+  );
+}
 const pngBytes = new Uint8Array([137, 80, 78, 71]);
 const pngBase64 = 'iVBORw==';
 
@@ -299,8 +305,7 @@ describe('a request', () => {
       answered({ type: 'execution-denied' }),
     ]);
     expect(v3.prompt[0]?.content[0]).toMatchObject({ output: { type: 'execution-denied', reason: 'too risky' } });
-    const outputs = v2.prompt.map(message => (message.content[0] as { output: unknown }).output);
-    expect(outputs).toEqual([
+    expect(outputsOf(v2.prompt)).toEqual([
       { type: 'error-text', value: 'permission denied: too risky' },
       { type: 'error-text', value: 'permission denied' },
     ]);
@@ -325,7 +330,7 @@ describe('a request', () => {
       }),
     ]);
     expect(v3.prompt[0]?.content[0]).toMatchObject({ toolCallId: 'a', toolName: 'look' });
-    expect((v3.prompt[0]?.content[0] as { output: unknown }).output).toEqual({
+    expect(outputsOf(v3.prompt)[0]).toEqual({
       type: 'content',
       value: [
         { type: 'text', text: 'see', providerOptions: { acme: { cache: true } } },
@@ -339,7 +344,7 @@ describe('a request', () => {
         { type: 'custom', providerOptions: { acme: { kind: 'thing' } } },
       ],
     });
-    expect((v2.prompt[0]?.content[0] as { output: unknown }).output).toEqual({
+    expect(outputsOf(v2.prompt)[0]).toEqual({
       type: 'content',
       value: [
         { type: 'text', text: 'see' },
@@ -517,7 +522,7 @@ describe.each(['v3', 'v2'] as const)('a scripted model of %s', specification => 
     await expect(readAll(model)).rejects.toThrow('terminated');
   });
 
-  test('is cancelled when the reader of the adapter leaves', async () => {
+  test('is aborted through the adapter while it hangs', async () => {
     const controller = new AbortController();
     const model = scriptedModel([{ text: 'abc', hangAfter: 1 }], { specification });
     const { stream } = await adaptModel(model).doStream({ prompt: [], abortSignal: controller.signal });

@@ -1,6 +1,7 @@
 /**
  * One model call: the request, its retries, and the reading of the response. Decides nothing about the turn.
  */
+import { STRUCTURED_OUTPUT_TOOL_NAME } from '../define/tool.ts';
 import { ModelError } from '../errors.ts';
 import type { JournalEntry } from '../journal/journal.ts';
 import type { Message, ModelRequest, ModelStreamPart } from '../model/model.ts';
@@ -164,9 +165,12 @@ function modelRequest(turn: TurnContext, step: StepRequest): ModelRequest {
   if (step.note !== undefined) prompt.push({ role: 'user', content: [{ type: 'text', text: step.note }] });
   const request: ModelRequest = { ...mode.settings, prompt, abortSignal: interruption.signal };
   if (!behaviour.stream) request.includeRawChunks = false;
-  if (mode.modelTools.length > 0) {
-    request.tools = mode.modelTools;
-    request.toolChoice = step.toolsOff ? { type: 'none' } : { type: 'auto' };
+  const tools = turn.output === undefined ? mode.modelTools : turn.output.toolsWith(mode.modelTools);
+  if (tools.length > 0) {
+    request.tools = tools;
+    if (!step.toolsOff) request.toolChoice = { type: 'auto' };
+    else if (turn.output === undefined) request.toolChoice = { type: 'none' };
+    else request.toolChoice = { type: 'tool', toolName: STRUCTURED_OUTPUT_TOOL_NAME };
   }
   return request;
 }

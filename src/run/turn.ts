@@ -14,17 +14,25 @@ import {
   type LimitReached,
   LooprigError,
   ModelError,
+  OutputError,
   ToolLimitError,
   TurnTimeoutError,
 } from '../errors.ts';
-import type { ErrorSummary, JournalEntry, LeftBehind, TurnTotals } from '../journal/journal.ts';
-import type { FinishReason } from '../model/model.ts';
+import {
+  type ErrorSummary,
+  type JournalEntry,
+  type LeftBehind,
+  recordedLimitReached,
+  type TurnTotals,
+} from '../journal/journal.ts';
+import type { FinishReason, JSONValue } from '../model/model.ts';
 import { type BatchOutcome, refuseBatch, runBatch } from './batch.ts';
 import { Budget, nearEntries, nearLine } from './budget.ts';
 import type { TurnContext } from './context.ts';
 import type { TurnError, TurnResult } from './outcome.ts';
+import { checkOutput, NOT_ALONE, type SortedResponse, sortResponse, unfitLine } from './output.ts';
 import { RepeatWatch } from './repeat.ts';
-import type { ModelResponse } from './response.ts';
+import type { ModelResponse, RequestedCall } from './response.ts';
 import { requestModel, type StepReply } from './step.ts';
 
 /** How often in a row a provider may pause its response. */
@@ -54,6 +62,9 @@ class TurnRun {
   #step = 0;
   #pauses = 0;
   #text = '';
+  /** Answers that did not fit the output schema, and the line that tells the model so where no call can be answered. */
+  #unfit = 0;
+  #line: string | undefined;
 
   constructor(turn: TurnContext) {
     this.#turn = turn;
@@ -72,16 +83,21 @@ class TurnRun {
 
       const { response } = reply;
       this.#take(stepId, response);
-      if (response.calls.length === 0) {
-        if (!this.#isPaused(response)) return this.#answer(stepId, response, closing);
+      if (this.#isPaused(response)) {
         this.#commit(stepId);
         continue;
       }
-      const reached = closing ?? this.#budget.admit(response.calls.length);
+      const sorted = sortResponse(turn.output, response);
+      if (sorted.kind === 'answer') {
+        const ended = await this.#answer(stepId, response, sorted, closing);
+        if (ended === undefined) continue;
+        return ended;
+      }
+      const reached = closing ?? this.#budget.admit(sorted.calls.length);
       if (reached !== undefined && (closing !== undefined || turn.behaviour.atLimit === 'fail')) {
         return this.#fail(new ToolLimitError(reached));
       }
-      const batch = await this.#batch(stepId, response, reached);
+      const batch = await this.#batch(stepId, response, sorted, reached);
       this.#commit(stepId);
       if (turn.interruption.cause !== undefined) return this.#endStopped(batch.leftBehind);
       if (batch.endTurn !== undefined) return this.#endByTool(batch.endTurn, response.finishReason);
@@ -96,7 +112,10 @@ class TurnRun {
     const near = this.#budget.near();
     const started: JournalEntry = { type: 'step.started', turnId, stepId, step: this.#step };
     await this.#turn.append([...this.#turn.takeSteered(), started, ...nearEntries(near, turnId, stepId)]);
-    return behaviour.announceLimits && near.length > 0 ? nearLine(near) : undefined;
+    const line = this.#line;
+    this.#line = undefined;
+    if (!behaviour.announceLimits || near.length === 0) return line;
+    return line === undefined ? nearLine(near) : `${line}\n${nearLine(near)}`;
   }
 
   /** Counts a response, and records it with whatever is appended next: before any of its calls runs. */
@@ -107,22 +126,28 @@ class TurnRun {
     this.#turn.stage([{ type: 'step.responded', turnId: this.#turn.turnId, stepId, message, finishReason, usage }]);
   }
 
+  /** Whether the provider only paused: its response goes back as it is, and the turn goes on. */
   #isPaused(response: ModelResponse): boolean {
     if (response.finishReason.raw !== 'pause_turn') this.#pauses = 0;
     else this.#pauses += 1;
-    return this.#pauses > 0 && this.#pauses <= MOST_PAUSES;
+    return response.calls.length === 0 && this.#pauses > 0 && this.#pauses <= MOST_PAUSES;
   }
 
   /** Runs the calls of a response, or answers them without running where a limit or the output limit forbids it. */
-  async #batch(stepId: string, response: ModelResponse, reached: LimitReached | undefined): Promise<BatchOutcome> {
-    const { calls, finishReason } = response;
-    const budget = this.#budget.left();
+  async #batch(
+    stepId: string,
+    { finishReason }: ModelResponse,
+    { calls, refused }: Extract<SortedResponse, { kind: 'calls' }>,
+    reached: LimitReached | undefined,
+  ): Promise<BatchOutcome> {
+    const turn = this.#turn;
+    for (const call of refused) this.#answerControl(stepId, call, 'refused', NOT_ALONE);
     if (reached !== undefined) {
-      return refuseBatch(this.#turn, stepId, calls, `not run: ${describeLimit(reached)}. Answer with what you have`);
+      return refuseBatch(turn, stepId, calls, `not run: ${describeLimit(reached)}. Answer with what you have`);
     }
-    if (finishReason.unified === 'length') return refuseBatch(this.#turn, stepId, calls, CUT_OFF);
+    if (finishReason.unified === 'length') return refuseBatch(turn, stepId, calls, CUT_OFF);
     this.#repeat.nextStep();
-    return runBatch(this.#turn, stepId, calls, this.#repeat, budget);
+    return runBatch(turn, stepId, calls, this.#repeat, this.#budget.left());
   }
 
   /** Makes a step part of the history, with whatever is appended next. */
@@ -135,10 +160,42 @@ class TurnRun {
     return repeated && this.#budget.reached('repeat', repeated);
   }
 
-  #answer(stepId: string, response: ModelResponse, limited: LimitReached | undefined): Promise<TurnResult> {
+  /** The turn's end by an answer; `undefined` where the answer does not fit its schema and is asked for again. */
+  async #answer(
+    stepId: string,
+    response: ModelResponse,
+    { call, text }: Extract<SortedResponse, { kind: 'answer' }>,
+    closing: LimitReached | undefined,
+  ): Promise<TurnResult | undefined> {
+    const { output, behaviour } = this.#turn;
     if (response.isEmpty) return this.#fail(emptyResponse(response.finishReason));
+    const checked = output && (await checkOutput(output, text));
+    if (checked?.issues === undefined) {
+      if (call !== undefined) this.#answerControl(stepId, call, 'done', 'taken as the final answer');
+      this.#commit(stepId);
+      const limited = closing === undefined ? {} : { limited: closing };
+      return this.#done(response.finishReason, checked === undefined ? limited : { ...limited, output: checked.value });
+    }
+    const line = unfitLine(checked.issues);
+    if (call === undefined) this.#line = line;
+    else this.#answerControl(stepId, call, 'refused', line);
     this.#commit(stepId);
-    return this.#done(response.finishReason, limited === undefined ? {} : { limited });
+    this.#unfit += 1;
+    return this.#unfit <= behaviour.outputRetries
+      ? undefined
+      : this.#fail(new OutputError(checked.issues, this.#unfit));
+  }
+
+  /** The control tool's call needs its one result too; it is no event of a tool. */
+  #answerControl(
+    stepId: string,
+    { callId, toolName }: RequestedCall,
+    outcome: 'done' | 'refused',
+    value: string,
+  ): void {
+    const output = { type: outcome === 'done' ? ('text' as const) : ('error-text' as const), value };
+    const { turnId } = this.#turn;
+    this.#turn.stage([{ type: 'tool.completed', turnId, stepId, callId, toolName, outcome, output, durationMs: 0 }]);
   }
 
   #endByTool(text: string, finishReason: FinishReason): Promise<TurnResult> {
@@ -171,10 +228,16 @@ class TurnRun {
 
   async #done(
     finishReason: FinishReason,
-    details: { readonly limited?: LimitReached; readonly text?: string },
+    details: { readonly limited?: LimitReached; readonly text?: string; readonly output?: unknown },
   ): Promise<TurnResult> {
-    await this.#end({ type: 'turn.done', finishReason, ...details, ...this.#totals() });
-    return { status: 'done', finishReason, ...details, ...this.#figures() };
+    const { limited, text, output } = details;
+    const recorded = {
+      ...(limited === undefined ? {} : { limited: recordedLimitReached(limited) }),
+      ...(text === undefined ? {} : { text }),
+      ...(output === undefined ? {} : { output: asJson(output) }),
+    };
+    await this.#end({ type: 'turn.done', finishReason, ...recorded, ...this.#totals() });
+    return { status: 'done', finishReason, ...this.#figures(), ...details };
   }
 
   async #fail(error: TurnError, leftBehind: readonly LeftBehind[] = []): Promise<TurnResult> {
@@ -216,14 +279,17 @@ class TurnRun {
 /** What a journal and its readers may know of an error: no stack, no cause. */
 export function summaryOf(error: TurnError): ErrorSummary {
   const summary = { name: error.name, kind: error.kind, message: error.message };
-  if (!ToolLimitError.is(error)) return summary;
-  const { limit, iterations, maxIterations, calls, maxCalls, tokens, maxTokens, repeated } = error;
-  const reached = { limit, iterations, maxIterations, calls, maxCalls, tokens, maxTokens };
-  return { ...summary, limit: repeated === undefined ? reached : { ...reached, repeated } };
+  return ToolLimitError.is(error) ? { ...summary, limit: recordedLimitReached(error) } : summary;
 }
 
 function named(leftBehind: readonly LeftBehind[]): { readonly leftBehind?: readonly LeftBehind[] } {
   return leftBehind.length === 0 ? {} : { leftBehind };
+}
+
+/** The typed answer as a record can hold it: a schema may have made something of it that JSON cannot. */
+function asJson(output: unknown): JSONValue {
+  const text = JSON.stringify(output, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
+  return text === undefined ? null : (JSON.parse(text) as JSONValue);
 }
 
 function emptyResponse(finishReason: FinishReason): ModelError {

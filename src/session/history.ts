@@ -5,8 +5,7 @@
  * Owns invariant 1: an assistant message with calls enters the history together with the tool message that answers each of
  * them, at `step.done`, or not at all.
  */
-import type { ResolvedToolLimits } from '../define/limits.ts';
-import type { CallOutcome, JournalRecord } from '../journal/journal.ts';
+import type { CallOutcome, JournalRecord, RecordedLimits } from '../journal/journal.ts';
 import type {
   AssistantMessage,
   Message,
@@ -20,7 +19,7 @@ import type {
 export interface OpenTurn {
   readonly turnId: string;
   readonly mode: string;
-  readonly limits: ResolvedToolLimits;
+  readonly limits: RecordedLimits;
   /** The step whose response is not committed yet. */
   step: OpenStep | undefined;
 }

@@ -11,13 +11,14 @@ import { type ResolvedToolLimits, resolveModeLimits, type ToolLimits } from '../
 import { SessionBusyError, SessionError, TurnInterruptedError } from '../errors.ts';
 import { EventHub, type EventReader } from '../events/event-stream.ts';
 import type { SessionEvent, TurnEvent } from '../events/events.ts';
-import type { JournalEntry, JournalStore } from '../journal/journal.ts';
+import { type JournalEntry, type JournalStore, recordedLimits } from '../journal/journal.ts';
 import { JournalWriter } from '../journal/writer.ts';
 import { type Message, NO_USAGE, type UserMessage } from '../model/model.ts';
 import type { EphemeralEvent, TurnContext } from '../run/context.ts';
 import { Deadlines, PausableDeadline } from '../run/deadlines.ts';
 import { Interruption } from '../run/interruption.ts';
 import type { DoneResult, TurnResult } from '../run/outcome.ts';
+import { type OutputContract, outputContract } from '../run/output.ts';
 import { runTurn, summaryOf } from '../run/turn.ts';
 import { type GateAnswer, GateKeeper, type GateOptions } from './gate.ts';
 import type { SessionState } from './history.ts';
@@ -85,6 +86,7 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
   readonly #queue: Job[] = [];
   #steers: PendingSteer[] = [];
   #active: Job | undefined;
+  readonly #output: OutputContract | undefined;
   #mode: BoundMode;
   #drift: { readonly recorded: string; readonly current: string } | undefined;
   #closing: Promise<void> | undefined;
@@ -94,6 +96,7 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
     this.#state = parts.state;
     this.#store = parts.store;
     this.#clock = parts.clock;
+    this.#output = parts.bound.output && outputContract(parts.bound.output);
     this.#mode = parts.bound.mode(parts.state.mode) ?? parts.bound.initialMode;
     const { sessionId, loopId } = parts.bound;
     const read = (fromSeq: number) => this.#store.read(sessionId, fromSeq);
@@ -288,7 +291,14 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
     const limits = job.limits === undefined ? mode.limits : resolveModeLimits(mode.limits, job.limits, 'limits');
     const { turnId, opening } = job;
     const context = this.#context(job, mode, limits);
-    const result = await runTurn(context, { type: 'turn.started', turnId, mode: mode.name, limits, ...opening });
+    const started = {
+      type: 'turn.started' as const,
+      turnId,
+      mode: mode.name,
+      limits: recordedLimits(limits),
+      ...opening,
+    };
+    const result = await runTurn(context, started);
     const isRecorded = this.#writer.failure === undefined;
     if (!isRecorded && result.status === 'failed') {
       const { text, usage, steps, iterations, calls, error } = result;
@@ -358,7 +368,7 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
     return {
       ...{ sessionId, loopId, turnId, mode, limits, behaviour, middleware },
       ...{ clock, deadlines, turnTimer, interruption },
-      output: undefined,
+      output: this.#output,
       history: state.messages,
       stage: entries => writer.stage(entries),
       append: entries => writer.append(entries),

@@ -18,13 +18,13 @@ export function everyByte(length: number): Uint8Array<ArrayBuffer> {
 }
 
 /** The first record of a session. */
-export function opened(seq: number, at = seq * 10): JournalRecord {
+export function opened(seq: number, at: number = seq * 10): JournalRecord {
   const entry = { loop: 'kit', loopId: 'loop-1', policyRevision: 'revision-1', mode: '' };
   return record({ type: 'session.opened', ...entry, seq, at });
 }
 
 /** A record that holds a text. */
-export function note(seq: number, text = `note ${seq}`, at = seq * 10): JournalRecord {
+export function note(seq: number, text: string = `note ${seq}`, at: number = seq * 10): JournalRecord {
   const message = { role: 'user' as const, content: [{ type: 'text' as const, text }] };
   return record({ type: 'input.received', inputId: `input-${seq}`, as: 'turn', message, seq, at });
 }
@@ -42,21 +42,26 @@ export function output(seq: number, value: JSONValue): JournalRecord {
   });
 }
 
+/** A record that holds limits, one of which may be without end. */
+export function turnStarted(seq: number, tokens: number): JournalRecord {
+  const limits = { iterations: 25, calls: 100, parallel: 8, resultBytes: 102_400, callTimeoutMs: 600_000 };
+  return record({
+    type: 'turn.started',
+    turnId: 'turn-1',
+    mode: '',
+    limits: { ...limits, turnTimeoutMs: 1_000, tokens },
+    seq,
+    at: seq * 10,
+  });
+}
+
 /** Records of unlike shapes: without fields of their own, with nested ones, with lists and large numbers. */
 export function severalKinds(seq: number): JournalRecord[] {
   const turnId = 'turn-1';
-  const limits = { iterations: 25, calls: 100, parallel: 8, resultBytes: 102_400, callTimeoutMs: 600_000 };
   const usage = { inputTokens: 1, outputTokens: 2, totalTokens: 3, cachedInputTokens: 0, reasoningTokens: 0 };
   return [
     record({ type: 'mode.changed', mode: 'careful', seq, at: 1_700_000_000_000 }),
-    record({
-      type: 'turn.started',
-      turnId,
-      mode: '',
-      limits: { ...limits, turnTimeoutMs: 1_000, tokens: 9_007_199_254_740_991 },
-      seq: seq + 1,
-      at: 1_700_000_000_001,
-    }),
+    turnStarted(seq + 1, 9_007_199_254_740_991),
     output(seq + 2, null),
     record({ type: 'step.done', turnId, stepId: 'step-1', seq: seq + 3, at: 1_700_000_000_002 }),
     record({
