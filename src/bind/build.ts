@@ -1,6 +1,7 @@
 /** One definition's factory, run and checked: what it returned becomes bound tools, or the bind is refused. */
 import type { BindingName, FactoryBindings } from '../define/bindings.ts';
 import { type LiveTool, problemWithCapabilities } from '../define/live-tool.ts';
+import { copyList } from '../define/options.ts';
 import type { ResolvedSchema } from '../define/schema.ts';
 import { BUILD, DECLARED, problemWithToolName, resolveInput, type ToolDefinition } from '../define/tool.ts';
 import { BindError, type BindErrorKind } from '../errors.ts';
@@ -49,10 +50,11 @@ export function checkBuilt(definition: ToolDefinition, returned: unknown, owner:
 }
 
 function toolsetTools(definition: ToolDefinition, returned: unknown): readonly LiveTool<unknown>[] {
-  if (!isList(returned)) {
+  const tools = copyList(returned);
+  if (tools === undefined) {
     throw refuse('invalid_tool', definition, 0, `must return a list of live tools, not ${show(returned)}`);
   }
-  return Array.from(returned, (tool, index) => {
+  return tools.map((tool, index) => {
     if (typeof tool !== 'function') return liveTool(definition, tool, index);
     throw refuse('invalid_tool', definition, index, `returned a function at index ${index}, not { info, execute }`);
   });

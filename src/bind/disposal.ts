@@ -1,4 +1,5 @@
 /** What one binding built and has to dispose of, once, in reverse order. */
+import { copyList } from '../define/options.ts';
 
 export class Disposal {
   readonly #built = new Set<object>();
@@ -6,7 +7,7 @@ export class Disposal {
 
   /** Takes over what a factory returned: one live tool, or a list of them, fit for use or not. */
   own(returned: unknown): void {
-    for (const live of Array.isArray(returned) ? returned : [returned]) {
+    for (const live of copyList(returned) ?? [returned]) {
       if ((typeof live === 'object' || typeof live === 'function') && live !== null) this.#built.add(live);
     }
   }

@@ -248,7 +248,7 @@ function readParts(options: unknown, from?: LoopParts): LoopParts {
   }
   return {
     ...{ name, base, middlewares, modes },
-    initialMode: resolveInitialMode(given.initialMode ?? from?.initialMode, modes),
+    initialMode: resolveInitialMode(given.initialMode === undefined ? from?.initialMode : given.initialMode, modes),
     output: given.output === undefined ? from?.output : resolveOutput(given.output),
     behaviour: resolveBehaviour({ ...from?.behaviour, ...givenBehaviour(given) }),
     description: resolveText(given.description, 'description') ?? from?.description,

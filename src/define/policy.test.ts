@@ -1,8 +1,6 @@
-import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { LanguageModel } from '../model/model.ts';
-import { canonicalJson } from './canonical.ts';
 import { defineLoop, type LoopDefinition } from './loop.ts';
 import { defineTool, defineToolset } from './tool.ts';
 
@@ -49,28 +47,17 @@ describe('the policy revision', () => {
   });
 
   test('stays what it was in earlier releases: sessions are restored by it', () => {
-    const policy = {
+    const loop = defineLoop({
       name: 'coder',
-      modes: {
-        '': {
-          model: { provider: 'stub', modelId: 'stub-1' },
-          system: '',
-          tools: ['{"name":"read","produces":["read"],"requires":[]}'],
-          limits: {
-            ...{ iterations: '25', calls: '100', parallel: '8', resultBytes: '102400' },
-            ...{ callTimeoutMs: '600000', turnTimeoutMs: 'Infinity', tokens: 'Infinity' },
-          },
-          settings: {},
-        },
-      },
-      behaviour: {
-        ...{ stream: true, atLimit: 'fail', announceLimits: false, repeat: { warn: '3', stop: '6' } },
-        ...{ modelRetries: 2, drainTimeoutMs: 2000, outputRetries: 2 },
-      },
-    };
-    const { policyRevision } = defineLoop({ name: 'coder', model: stubModel(), tools: [tool('read')] });
+      model: stubModel(),
+      system: 'Base.',
+      tools: [tool('read', ['workspace'])],
+      modes: { plan: { limits: { calls: 5 } } },
+      initialMode: 'plan',
+      output: { type: 'object' },
+    });
 
-    expect(policyRevision).toBe(createHash('sha256').update(canonicalJson(policy)).digest('hex'));
+    expect(loop.policyRevision).toBe('81a2fa9d4a1a1d71432391943f554bd069472f1048978e884abdf59927e8219f');
   });
 
   test.each([

@@ -35,7 +35,7 @@ export interface ModelResponse {
   readonly text: string;
   readonly finishReason: FinishReason;
   readonly usage: Usage;
-  /** Whether there is anything but text and calls: files, reasoning, what the provider itself ran. */
+  /** Whether it holds nothing that could be an answer: no text, no call, no file, nothing that the provider itself ran. */
   readonly isEmpty: boolean;
 }
 
@@ -71,7 +71,10 @@ export class ResponseBuilder {
   /** Whether the provider finished with an error and gave nothing. */
   get gaveUp(): boolean {
     if (this.#finishReason?.unified !== 'error') return false;
-    return this.#blocks.every(block => (block.kind === 'text' || block.kind === 'reasoning') && block.text === '');
+    return this.#blocks.every(block => {
+      if (block.kind === 'text' || block.kind === 'reasoning') return block.text === '';
+      return block.kind === 'part' && !isAnswer(block.part);
+    });
   }
 
   /** Takes the next part of a stream. */
@@ -181,8 +184,7 @@ export class ResponseBuilder {
       text,
       finishReason: Object.freeze(this.#finishReason ?? { unified: 'other', raw: undefined }),
       usage: this.#usage === undefined ? NO_USAGE : Object.freeze(addUsage(NO_USAGE, this.#usage)),
-      isEmpty:
-        calls.length === 0 && text === '' && !content.some(part => part.type !== 'text' && part.type !== 'reasoning'),
+      isEmpty: calls.length === 0 && text === '' && !content.some(isAnswer),
     };
   }
 
@@ -232,6 +234,11 @@ export class ResponseBuilder {
   #part(part: AssistantContent): void {
     this.#blocks.push({ kind: 'part', part });
   }
+}
+
+/** Whether a part says something by itself. A provider's own marks (`custom`) and reasoning do not; text is looked at apart. */
+function isAnswer(part: AssistantContent): boolean {
+  return part.type !== 'text' && part.type !== 'reasoning' && part.type !== 'custom';
 }
 
 /** The arguments as an object, or `{}`: what a history holds of arguments that are none, since providers refuse anything else. */

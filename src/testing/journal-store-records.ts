@@ -42,8 +42,8 @@ export function output(seq: number, value: JSONValue): JournalRecord {
   });
 }
 
-/** A record that holds limits, one of which may be without end. */
-export function turnStarted(seq: number, tokens: number): JournalRecord {
+/** A record that holds limits. */
+function turnStarted(seq: number, tokens: number): JournalRecord {
   const limits = { iterations: 25, calls: 100, parallel: 8, resultBytes: 102_400, callTimeoutMs: 600_000 };
   return record({
     type: 'turn.started',
