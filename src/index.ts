@@ -1,18 +1,68 @@
 /**
  * looprig: an agent loop whose tool use is bounded, honest and durable.
+ *
+ * @packageDocumentation
  */
 
+// Bind: what a definition becomes in the hands of one session.
+export type { BindOptions, LoopBindings } from './bind/bind.ts';
+export type { BoundLoop, BoundMode, BoundTool, BoundToolInfo } from './bind/bound-loop.ts';
+export type { Clock, TimerHandle } from './clock.ts';
+// Time: every timer of the core takes a clock.
+export { systemClock } from './clock.ts';
+export type { BehaviourOptions, LoopBehaviour } from './define/behaviour.ts';
+export type { BindingName, BindingTypes, Captures, FactoryBindings, Secrets, Workspace } from './define/bindings.ts';
+export type { ResolvedToolLimits, ToolLimits } from './define/limits.ts';
 export { DEFAULT_TOOL_LIMITS } from './define/limits.ts';
+export type { ExtendOptions, LoopDefinition, LoopFingerprint, LoopOptions } from './define/loop.ts';
 export { defineLoop } from './define/loop.ts';
-// Declare: tools, loops and what they may use. Everything here is frozen data.
+export type { MiddlewareCall, MiddlewareNext, ToolMiddleware } from './define/middleware.ts';
+export type { ModeDefinition, ModeOptions } from './define/mode.ts';
+export type {
+  InferSchema,
+  JsonSchema,
+  ResolvedSchema,
+  SchemaIssue,
+  SchemaLike,
+  StandardSchema,
+  Validation,
+} from './define/schema.ts';
+export type {
+  AccessRequest,
+  CreateToolOptions,
+  ExecuteToolOptions,
+  LiveTool,
+  MaybePromise,
+  Resource,
+  ToolBudget,
+  ToolCall,
+  ToolCapabilities,
+  ToolContent,
+  ToolDefinition,
+  ToolExecute,
+  ToolInfo,
+  ToolResult,
+  ToolReturn,
+  ToolsetTool,
+} from './define/tool.ts';
+// Declare: tools, loops and what they may use. Everything here makes frozen data.
 export {
   defineTool,
   defineToolset,
+  isToolResult,
   liveTool,
   STRUCTURED_OUTPUT_TOOL_NAME,
   toolError,
   toolResult,
 } from './define/tool.ts';
+export type {
+  BindErrorKind,
+  DefinitionErrorKind,
+  LimitName,
+  LimitReached,
+  ModelErrorKind,
+  SessionErrorKind,
+} from './errors.ts';
 // Recognise what went wrong, by class and `kind`.
 export {
   BindError,
@@ -32,7 +82,34 @@ export {
   TurnTimeoutError,
   WorkspaceError,
 } from './errors.ts';
+export type { EventReader } from './events/event-stream.ts';
+export type * from './events/events.ts';
+// Watch: the events of turns and sessions.
 export { assertNever, EVENT_DURABILITY, isTerminal } from './events/events.ts';
+export type {
+  CallOutcome,
+  ErrorSummary,
+  Incomplete,
+  JournalEntry,
+  JournalRecord,
+  JournalStore,
+  LeftBehind,
+  RecordedLimitReached,
+  RecordedLimits,
+  StoredSession,
+  TurnTotals,
+} from './journal/journal.ts';
+// Keep: the journal, and where it is kept.
 export { memoryStore } from './journal/memory.ts';
-// Run: a rig opens sessions, a session runs turns.
+// Model and message types: those of the AI SDK provider specification, under the names that looprig uses.
+export type * from './model/model.ts';
+export type { ModelIdentity } from './model/resolve.ts';
+export type { DoneResult, FailedResult, InterruptedResult, TurnError, TurnFigures, TurnResult } from './run/outcome.ts';
+export type { GateAnswer, GateDecision, GateOptions, GateRule } from './session/gate.ts';
+export type { HistoryRepair } from './session/imported-history.ts';
+export type { UserInput } from './session/input.ts';
+export type { OpenOptions, Rig, RigOptions, SessionOf, SessionSummary } from './session/rig.ts';
+// Run: a rig opens sessions, a session runs turns, a turn has events and one result.
 export { defineRig } from './session/rig.ts';
+export type { Session, Steered, SubmitOptions, TurnOptions } from './session/session.ts';
+export type { Turn } from './session/turn.ts';

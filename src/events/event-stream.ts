@@ -149,6 +149,7 @@ export class EventReader<E extends SessionEvent> implements AsyncIterableIterato
   #isClosed = false;
   #final: E | undefined;
 
+  /** @internal */
   constructor(source: RecordSource, afterSeq: number, hub: ReaderHub, turnId: string | undefined, detach: () => void) {
     this.#source = source;
     this.#hub = hub;

@@ -22,7 +22,8 @@ export type TurnError =
   | SessionError<'cancelled' | 'closed'>
   | LooprigError<'internal'>;
 
-interface TurnFigures {
+/** What every turn has used, however it ended. */
+export interface TurnFigures {
   /** The text of the last response; of a response that broke off, what had come of it. */
   readonly text: string;
   readonly usage: Usage;

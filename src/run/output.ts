@@ -74,7 +74,7 @@ export async function checkOutput({ schema }: OutputContract, text: string): Pro
 }
 
 /** Why a control call beside other calls is not taken. */
-export const NOT_ALONE = `not taken: call ${STRUCTURED_OUTPUT_TOOL_NAME} alone, once, after all other calls are answered`;
+export const NOT_ALONE: string = `not taken: call ${STRUCTURED_OUTPUT_TOOL_NAME} alone, once, after all other calls are answered`;
 
 /** What an answer that does not fit is told. */
 export function unfitLine(issues: readonly string[]): string {

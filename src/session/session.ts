@@ -91,6 +91,7 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
   #drift: { readonly recorded: string; readonly current: string } | undefined;
   #closing: Promise<void> | undefined;
 
+  /** @internal */
   constructor(parts: SessionParts) {
     this.#bound = parts.bound;
     this.#state = parts.state;
@@ -205,7 +206,7 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
     await this.#gates.answer(gateId, answer);
   }
 
-  /** For the rig alone: tells observers and readers that the session was restored under another policy. */
+  /** For the rig alone: tells observers and readers that the session was restored under another policy. @internal */
   noteDrift(recorded: string, current: string): void {
     this.#drift = { recorded, current };
     this.#hub.emit({ type: 'session.drift', recorded, current });

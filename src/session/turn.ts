@@ -18,6 +18,7 @@ export class Turn<Output = unknown> implements AsyncIterable<TurnEvent>, AsyncDi
   readonly id: string;
   readonly #controls: TurnControls<Output>;
 
+  /** @internal */
   constructor(id: string, controls: TurnControls<Output>) {
     this.id = id;
     this.#controls = controls;

@@ -1,0 +1,63 @@
+/**
+ * The API report: one file for each public entry point, in `api/`. With `--check` it fails when the built package differs from the
+ * reports, so that a change of the public API is always seen.
+ */
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { Extractor, ExtractorConfig, type ExtractorMessage } from '@microsoft/api-extractor';
+
+const check = process.argv.includes('--check');
+const root = join(import.meta.dirname, '..');
+const entries: Readonly<Record<string, string>> = {
+  looprig: 'dist/index.d.ts',
+  'looprig-testing': 'dist/testing/index.d.ts',
+  'looprig-workspace': 'dist/workspace/index.d.ts',
+};
+
+let failed = false;
+for (const [name, entry] of Object.entries(entries)) {
+  if (!existsSync(join(root, entry))) throw new Error(`${entry} is not there: run "npm run build" first`);
+  for (const folder of ['api', 'temp/api']) mkdirSync(join(root, folder), { recursive: true });
+  const config = ExtractorConfig.prepare({
+    configObject: {
+      projectFolder: root,
+      mainEntryPointFilePath: join(root, entry),
+      apiReport: {
+        enabled: true,
+        reportFileName: `${name}.api.md`,
+        reportFolder: join(root, 'api'),
+        reportTempFolder: join(root, 'temp/api'),
+        includeForgottenExports: true,
+      },
+      docModel: { enabled: false },
+      dtsRollup: { enabled: false },
+      tsdocMetadata: { enabled: false },
+      compiler: { tsconfigFilePath: join(root, 'tsconfig.api.json') },
+      messages: {
+        compilerMessageReporting: { default: { logLevel: 'error' as never } },
+        extractorMessageReporting: {
+          default: { logLevel: 'error' as never },
+          'ae-missing-release-tag': { logLevel: 'none' as never },
+          'ae-unresolved-link': { logLevel: 'none' as never },
+          'ae-undocumented': { logLevel: 'none' as never },
+          'ae-forgotten-export': { logLevel: 'none' as never },
+        },
+        tsdocMessageReporting: { default: { logLevel: 'none' as never } },
+      },
+    },
+    configObjectFullPath: join(root, 'api-extractor.json'),
+    packageJsonFullPath: join(root, 'package.json'),
+  });
+  const result = Extractor.invoke(config, {
+    localBuild: !check,
+    messageCallback: (message: ExtractorMessage) => {
+      if (message.messageId === 'console-compiler-version-notice') message.handled = true;
+      if (message.category === 'console' && message.logLevel !== 'error') message.handled = true;
+    },
+  });
+  if (result.apiReportChanged)
+    console.log(check ? `api/${name}.api.md differs: run "npm run api:update"` : `api/${name}.api.md written`);
+  if (!result.succeeded) failed = true;
+}
+rmSync(join(root, 'temp/api'), { recursive: true, force: true });
+if (failed) process.exit(1);
