@@ -53,7 +53,7 @@ export type DefinitionErrorKind =
 /** A `define…` function was given something it cannot take. `field` is the path of the option, `value` what stood there. */
 export class DefinitionError extends LooprigError<DefinitionErrorKind> {
   readonly field: string;
-  readonly value?: unknown;
+  declare readonly value?: unknown;
 
   static {
     brandClass(DefinitionError.prototype, 'DefinitionError');
@@ -89,17 +89,17 @@ export type BindErrorKind =
  */
 export class BindError extends LooprigError<BindErrorKind> {
   /** The definition concerned. */
-  readonly definition?: string;
+  declare readonly definition?: string;
   /** The model-facing tool name concerned. */
-  readonly tool?: string;
+  declare readonly tool?: string;
   /** The place of the tool in what its factory returned, from 0. */
-  readonly index?: number;
+  declare readonly index?: number;
   /** `missing_binding`: the binding that the definition requires and that is absent. */
-  readonly binding?: string;
+  declare readonly binding?: string;
   /** `produced_names_mismatch`: the names that the definition declares. */
-  readonly declared?: readonly string[];
+  declare readonly declared?: readonly string[];
   /** `produced_names_mismatch`: the names that its factory really built. */
-  readonly actual?: readonly string[];
+  declare readonly actual?: readonly string[];
 
   static {
     brandClass(BindError.prototype, 'BindError');
@@ -170,7 +170,7 @@ export class ToolLimitError extends LooprigError<'tool_limit'> implements LimitR
   readonly maxCalls: number;
   readonly tokens: number;
   readonly maxTokens: number;
-  readonly repeated?: { readonly toolName: string; readonly times: number };
+  declare readonly repeated?: { readonly toolName: string; readonly times: number };
 
   static {
     brandClass(ToolLimitError.prototype, 'ToolLimitError');

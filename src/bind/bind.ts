@@ -16,7 +16,7 @@ import { type BoundLoop, type BoundMode, type BoundTool, boundMode } from './bou
 import { checkBuilt, type Owner, runFactory } from './build.ts';
 import { Disposal } from './disposal.ts';
 
-/** What a loop is bound with: whose it is, what its tools are given, and tools beside its own. */
+/** What a loop is bound with: whose it is, what its tools are given, and tools beside its own. Only own properties count as bindings. */
 export interface LoopBindings extends Partial<BindingTypes> {
   /** The session that will own the tools. Nonblank, and not the nil UUID. */
   readonly sessionId: string;

@@ -85,6 +85,14 @@ describe('canonicalJson', () => {
   test('writes null for what throws when it is read', () => {
     const { proxy, revoke } = Proxy.revocable({}, {});
     revoke();
+    const unlisted = new Proxy(
+      {},
+      {
+        ownKeys() {
+          throw new Error('no');
+        },
+      },
+    );
     const hostile = {
       get broken(): never {
         throw new Error('no');
@@ -95,9 +103,10 @@ describe('canonicalJson', () => {
         },
       },
       proxy,
+      unlisted,
     };
 
-    expect(canonicalJson(hostile)).toBe('{"broken":null,"json":null,"proxy":null}');
+    expect(canonicalJson(hostile)).toBe('{"broken":null,"json":null,"proxy":null,"unlisted":null}');
     expect(canonicalJson(proxy)).toBe('null');
   });
 

@@ -144,19 +144,26 @@ export function problemWithCapabilities(tool: object): { readonly field: string;
   return undefined;
 }
 
-const isBoolean = { fits: (value: unknown) => typeof value === 'boolean', expected: 'true or false' };
-const isFunction = { fits: (value: unknown) => typeof value === 'function', expected: 'a function of the input' };
-const EXPECTED = {
+type CapabilityName = keyof ToolCapabilities<never>;
+
+interface Check {
+  fits(value: unknown): boolean;
+  readonly expected: string;
+}
+
+const isBoolean: Check = { fits: value => typeof value === 'boolean', expected: 'true or false' };
+const isFunction: Check = { fits: value => typeof value === 'function', expected: 'a function of the input' };
+const EXPECTED: { readonly [Capability in CapabilityName]-?: Check } = {
   sequential: isBoolean,
   resource: isFunction,
   idempotent: isBoolean,
   access: isFunction,
   timeoutMs: {
-    fits: (value: unknown) => typeof value === 'number' && value > 0,
+    fits: value => typeof value === 'number' && value > 0,
     expected: 'a positive number of milliseconds',
   },
   summary: isFunction,
-} satisfies { [Capability in keyof ToolCapabilities<never>]-?: object };
+};
 
 /** The names of all capabilities. */
-export const CAPABILITIES = Object.keys(EXPECTED) as (keyof typeof EXPECTED)[];
+export const CAPABILITIES: readonly CapabilityName[] = Object.keys(EXPECTED) as CapabilityName[];

@@ -30,12 +30,16 @@ const MOST_ENTRIES = 100_000;
 /** A `.gitignore` larger than this is no list of rules. */
 const IGNORE_FILE_BYTES = 1_048_576;
 
+/** How to walk. */
+export interface WalkOptions {
+  /** Also what `.gitignore` files, and the list of skipped folders, leave out. */
+  readonly includeIgnored: boolean;
+  readonly signal: AbortSignal;
+  readonly report: WalkReport;
+}
+
 /** Walks the folder at `path`, or gives the one file that is there. */
-export async function* walk(
-  workspace: Workspace,
-  path: string,
-  options: { readonly includeIgnored: boolean; readonly signal: AbortSignal; readonly report: WalkReport },
-): AsyncGenerator<WalkEntry> {
+export async function* walk(workspace: Workspace, path: string, options: WalkOptions): AsyncGenerator<WalkEntry> {
   const absolute = await workspace.resolve(path);
   const name = workspace.relative(absolute);
   const start = name === '.' ? '' : name;
@@ -53,10 +57,10 @@ export function emptyReport(): WalkReport {
 
 class FolderWalk {
   readonly #workspace: Workspace;
-  readonly #options: { readonly includeIgnored: boolean; readonly signal: AbortSignal; readonly report: WalkReport };
+  readonly #options: WalkOptions;
   #seen = 0;
 
-  constructor(workspace: Workspace, options: FolderWalk['#options']) {
+  constructor(workspace: Workspace, options: WalkOptions) {
     this.#workspace = workspace;
     this.#options = options;
   }
