@@ -32,7 +32,7 @@ export interface PermissionRequest {
 export type Permission = { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
 
 /** Decides about the calls of a batch, in call order; waits for people where it must. */
-export type PermissionPort = (requests: readonly PermissionRequest[]) => MaybePromise<readonly Permission[]>;
+type PermissionPort = (requests: readonly PermissionRequest[]) => MaybePromise<readonly Permission[]>;
 
 export interface TurnContext {
   readonly sessionId: string;

@@ -52,7 +52,7 @@ export async function requestModel(turn: TurnContext, step: StepRequest): Promis
 }
 
 /** Why an attempt gave no response. */
-export interface AttemptFailure {
+interface AttemptFailure {
   readonly kind: 'request_failed' | 'stream_broken' | 'provider_error';
   readonly cause: unknown;
 }

@@ -5,7 +5,7 @@
  * Owns invariant 1: an assistant message with calls enters the history together with the tool message that answers each of
  * them, at `step.done`, or not at all.
  */
-import type { CallOutcome, JournalRecord, RecordedLimits } from '../journal/journal.ts';
+import type { JournalRecord, RecordedLimits } from '../journal/journal.ts';
 import type {
   AssistantMessage,
   Message,
@@ -25,7 +25,7 @@ export interface OpenTurn {
 }
 
 /** A step that is under way. */
-export interface OpenStep {
+interface OpenStep {
   readonly stepId: string;
   message: AssistantMessage | undefined;
   readonly started: Set<string>;
@@ -186,13 +186,8 @@ function toolResultPart(record: {
 }
 
 /** The text of a message's parts, one after another. */
-export function textOf(content: readonly { readonly type: string; readonly text?: string }[]): string {
+function textOf(content: readonly { readonly type: string; readonly text?: string }[]): string {
   let text = '';
   for (const part of content) if (part.type === 'text' && part.text !== undefined) text += part.text;
   return text;
-}
-
-/** Whether an outcome is told to the model as an error. `done` alone is not. */
-export function isErrorOutcome(outcome: CallOutcome): boolean {
-  return outcome !== 'done';
 }

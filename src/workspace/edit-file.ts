@@ -1,6 +1,6 @@
 import type { Workspace } from '../define/bindings.ts';
 import { defineTool, type ToolDefinition } from '../define/tool.ts';
-import { isBinary, openFile, replaceFile, type Standing, standing } from './files.ts';
+import { isBinary, openFile, replaceFile, type Standing } from './files.ts';
 import { counted, countLines, shownPath } from './text.ts';
 import { requireWritable } from './write-file.ts';
 
@@ -59,17 +59,15 @@ interface EditedFile {
 }
 
 async function readForEdit(workspace: Workspace, path: string, maxFileBytes: number): Promise<EditedFile> {
-  const { handle, stats, absolute, name } = await openFile(workspace, path);
+  const { handle, size, standing, absolute, name } = await openFile(workspace, path);
   try {
-    // Taken before the text is read: a change after this is noticed when the file is replaced.
-    const expected = await standing(absolute, name);
-    if (stats.size > maxFileBytes) {
+    if (size > maxFileBytes) {
       throw new Error(
-        `${name} has ${counted(stats.size, 'byte')}, more than the ${counted(maxFileBytes, 'byte')} that can be edited`,
+        `${name} has ${counted(size, 'byte')}, more than the ${counted(maxFileBytes, 'byte')} that can be edited`,
       );
     }
     if (await isBinary(handle)) throw new Error(`${name} is a binary file and cannot be edited`);
-    return { absolute, name, expected, text: decode(await handle.readFile(), name) };
+    return { absolute, name, expected: standing, text: decode(await handle.readFile(), name) };
   } finally {
     await handle.close();
   }
@@ -89,28 +87,31 @@ function editOf(file: EditedFile, oldText: string, newText: string): { content: 
   const hasReturns = /\r\n/.test(text) && !/[^\r]\n|^\n/.test(text) && !oldText.includes('\r');
   const asInFile = (plain: string): string => (hasReturns ? plain.replaceAll(/\r?\n/g, '\r\n') : plain);
   const [wanted, put] = [asInFile(oldText), asInFile(newText)];
-  const places = placesOf(text, wanted);
-  const [place] = places;
+  const { count, first } = placesOf(text, wanted);
+  const [place] = first;
   if (place === undefined) {
     throw new Error(
       `old_text stands nowhere in ${name} (0 matches): read the file and copy it exactly. Nothing was changed`,
     );
   }
-  if (places.length > 1) {
-    const lines = places.slice(0, MOST_PLACES).map(at => lineAt(text, at));
-    const more = places.length > MOST_PLACES ? ', …' : '';
+  if (count > 1) {
+    const lines = first.map(at => lineAt(text, at)).join(', ') + (count > first.length ? ', …' : '');
     throw new Error(
-      `old_text stands in ${name} ${places.length} times, at lines ${lines.join(', ')}${more}: give more of the text around it. Nothing was changed`,
+      `old_text stands in ${name} ${count} times, at lines ${lines}: give more of the text around it. Nothing was changed`,
     );
   }
   return { content: text.slice(0, place) + put + text.slice(place + wanted.length), line: lineAt(text, place) };
 }
 
-/** Where a text stands, overlaps counted: "aa" stands in "aaa" twice, and which one is meant nobody knows. */
-function placesOf(text: string, wanted: string): number[] {
-  const places: number[] = [];
-  for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + 1)) places.push(at);
-  return places;
+/** How often a text stands, and the first places. Overlaps count: "aa" stands in "aaa" twice, and which one is meant nobody knows. */
+function placesOf(text: string, wanted: string): { count: number; first: number[] } {
+  const first: number[] = [];
+  let count = 0;
+  for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + 1)) {
+    count += 1;
+    if (count <= MOST_PLACES) first.push(at);
+  }
+  return { count, first };
 }
 
 function lineAt(text: string, place: number): number {

@@ -1,6 +1,6 @@
 /** Opening, reading and replacing files of a workspace, with errors that a model can act on. */
 import { randomUUID } from 'node:crypto';
-import type { Stats } from 'node:fs';
+import type { BigIntStats } from 'node:fs';
 import { access, constants, type FileHandle, lstat, mkdir, open, rename, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Workspace } from '../define/bindings.ts';
@@ -9,7 +9,10 @@ import { WorkspaceError } from '../errors.ts';
 /** A file that is open for reading. Whoever opened it closes `handle`. */
 export interface OpenedFile {
   readonly handle: FileHandle;
-  readonly stats: Stats;
+  /** In bytes, when it was opened. */
+  readonly size: number;
+  /** The opened file itself, to know it again. */
+  readonly standing: Standing;
   readonly absolute: string;
   /** The path for showing: relative to the workspace. */
   readonly name: string;
@@ -21,9 +24,9 @@ export async function openFile(workspace: Workspace, path: string): Promise<Open
   const name = workspace.relative(absolute);
   const handle = await orExplain(name, open(absolute, constants.O_RDONLY | NO_FOLLOW | NO_BLOCK));
   try {
-    const stats = await handle.stat();
+    const stats = await handle.stat({ bigint: true });
     if (!stats.isFile()) throw notAFile(name, stats.isDirectory());
-    return { handle, stats, absolute, name };
+    return { handle, size: Number(stats.size), standing: standingOf(stats), absolute, name };
   } catch (error) {
     await handle.close();
     throw error;
@@ -52,21 +55,21 @@ export interface Standing {
 
 /** What stands at `absolute` now. Refuses what a file cannot take the place of. */
 export async function standing(absolute: string, name: string): Promise<Standing> {
-  let stats: Awaited<ReturnType<typeof lstatExactly>>;
+  let stats: BigIntStats;
   try {
-    stats = await lstatExactly(absolute);
+    stats = await lstat(absolute, { bigint: true });
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return { isPresent: false, mode: 0o666, identity: 'absent' };
     throw explained(name, error);
   }
   if (stats.isSymbolicLink()) throw new Error(`${name} became a symbolic link meanwhile: ask again`);
   if (!stats.isFile()) throw notAFile(name, stats.isDirectory());
-  const identity = `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeNs}:${stats.ctimeNs}`;
-  return { isPresent: true, mode: Number(stats.mode & 0o7777n), identity };
+  return standingOf(stats);
 }
 
-function lstatExactly(absolute: string): Promise<import('node:fs').BigIntStats> {
-  return lstat(absolute, { bigint: true });
+function standingOf({ dev, ino, size, mode, mtimeNs, ctimeNs }: BigIntStats): Standing {
+  const identity = [dev, ino, size, mtimeNs, ctimeNs].join(':');
+  return { isPresent: true, mode: Number(mode & 0o7777n), identity };
 }
 
 /** What a file is replaced by, and under which conditions. */

@@ -59,9 +59,7 @@ async function readRange(workspace: Workspace, path: string, range: Range): Prom
   const file = await openFile(workspace, path);
   try {
     if (await isBinary(file.handle)) {
-      throw new Error(
-        `${file.name} is a binary file of ${counted(file.stats.size, 'byte')}: it cannot be shown as text`,
-      );
+      throw new Error(`${file.name} is a binary file of ${counted(file.size, 'byte')}: it cannot be shown as text`);
     }
     const reading = await readShown(file, range);
     if (reading.total > 0 && range.start > reading.total) {
@@ -117,7 +115,7 @@ async function readShown(file: OpenedFile, range: Range): Promise<Reading> {
       isFull ||= reading.shown.length >= MOST_LINES || reading.total > range.end;
       if (reading.total >= range.start && !isFull) show(line);
     }
-    if (isFull && file.stats.size > COUNTED_BYTES) {
+    if (isFull && file.size > COUNTED_BYTES) {
       reading.isCounted = false;
       break;
     }

@@ -125,7 +125,7 @@ async function ignoreFile(workspace: Workspace, folder: string): Promise<IgnoreF
     return []; // absent, a link that leads out, a folder: there are no rules then
   }
   try {
-    return file.stats.size > IGNORE_FILE_BYTES ? [] : [parseIgnoreFile(folder, await file.handle.readFile('utf8'))];
+    return file.size > IGNORE_FILE_BYTES ? [] : [parseIgnoreFile(folder, await file.handle.readFile('utf8'))];
   } finally {
     await file.handle.close();
   }
