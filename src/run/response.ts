@@ -5,6 +5,7 @@
 import { v7 as uuid } from 'uuid';
 import { deepFreeze } from '../define/freeze.ts';
 import type { Incomplete } from '../journal/journal.ts';
+import { copyContent } from '../model/copy.ts';
 import type {
   AssistantContent,
   AssistantMessage,
@@ -138,7 +139,12 @@ export class ResponseBuilder {
         break;
       case 'file':
       case 'reasoning-file':
-        this.#part({ type: part.type, data: part.data, mediaType: part.mediaType, ...options(part.providerMetadata) });
+        this.#part({
+          type: part.type,
+          data: copyContent(part.data),
+          mediaType: part.mediaType,
+          ...options(part.providerMetadata),
+        });
         break;
       case 'custom':
         this.#part({ type: 'custom', kind: part.kind, ...options(part.providerMetadata) });

@@ -3,6 +3,7 @@
  * about what was left out.
  */
 import { isToolResult, type ToolContent, type ToolReturn } from '../define/tool.ts';
+import { base64 } from '../model/copy.ts';
 import type { JSONValue, ToolResultOutput } from '../model/model.ts';
 
 /** A result ready for the model. Frozen. */
@@ -305,12 +306,4 @@ function copyMembers(value: object, path: string, ancestors: object[]): JSONValu
 
 function at(path: string): string {
   return path === '' ? '' : ` at "${path.length > 80 ? `${path.slice(0, 80)}…` : path}"`;
-}
-
-function base64(bytes: Uint8Array): string {
-  let binary = '';
-  for (let from = 0; from < bytes.length; from += 8_192) {
-    binary += String.fromCharCode(...bytes.subarray(from, from + 8_192));
-  }
-  return btoa(binary);
 }

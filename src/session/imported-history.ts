@@ -1,6 +1,7 @@
 /** Histories from elsewhere: checked before they are taken over, and repaired where that is asked for. */
 import { deepFreeze } from '../define/freeze.ts';
 import { HistoryError } from '../errors.ts';
+import { copyContent } from '../model/copy.ts';
 import type { Message, ToolResultPart } from '../model/model.ts';
 
 /** What a repair changed: the message concerned (its place in the list that was given), and what was done. */
@@ -54,7 +55,7 @@ function copyOf(message: Message | undefined, index: number): Message {
     throw new HistoryError(index, 'a system message belongs in the loop definition, not in a history');
   if (!Array.isArray(message?.content)) throw new HistoryError(index, 'its content must be a list of parts');
   try {
-    return structuredClone(message) as Message;
+    return copyContent(message) as Message;
   } catch {
     throw new HistoryError(index, 'it holds something that cannot be copied');
   }

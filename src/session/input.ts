@@ -2,6 +2,7 @@
 import { deepFreeze } from '../define/freeze.ts';
 import { show } from '../define/tool.ts';
 import { SessionError } from '../errors.ts';
+import { copyContent } from '../model/copy.ts';
 import type { UserContent, UserMessage } from '../model/model.ts';
 
 /** A user's input: text, or a list of text and file parts in the model's own format. */
@@ -16,11 +17,22 @@ export function userMessage(input: UserInput): UserMessage {
   if (!Array.isArray(input) || input.length === 0)
     throw invalid(`the input must be text or a list of parts, not ${show(input)}`);
   const content = input.map((part: UserContent, index): UserContent => {
-    if (part?.type === 'text' && typeof part.text === 'string') return { ...part };
-    if (part?.type === 'file' && typeof part.mediaType === 'string' && part.data !== undefined) return { ...part };
+    const isText = part?.type === 'text' && typeof part.text === 'string';
+    const isFile = part?.type === 'file' && typeof part.mediaType === 'string' && typeof part.data === 'object';
+    if (isText || isFile) return copyPart(part, index);
     throw invalid(`part ${index} of the input must be { type: "text", text } or { type: "file", mediaType, data }`);
   });
   return deepFreeze({ role: 'user', content });
+}
+
+function copyPart(part: UserContent, index: number): UserContent {
+  try {
+    return copyContent(part);
+  } catch (cause) {
+    throw invalid(
+      `part ${index} of the input cannot be taken: ${cause instanceof Error ? cause.message : 'it cannot be read'}`,
+    );
+  }
 }
 
 function invalid(message: string): SessionError<'invalid_input'> {

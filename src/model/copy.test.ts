@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { base64, copyContent, UncopiableContent } from './copy.ts';
+
+describe('copyContent', () => {
+  it('shares nothing with the original', () => {
+    const original = { type: 'text', text: 'a', providerOptions: { p: { list: [1, { deep: true }] } } };
+    const copied = copyContent(original);
+    expect(copied).toEqual(original);
+    original.providerOptions.p.list.push(2);
+    expect(copied.providerOptions.p.list).toEqual([1, { deep: true }]);
+  });
+
+  it('turns bytes into base64 and keeps URLs', () => {
+    const copied = copyContent({ data: new Uint8Array([104, 105]), url: new URL('https://example.com/a') }) as Record<
+      string,
+      unknown
+    >;
+    expect(copied.data).toBe('aGk=');
+    expect(String(copied.url)).toBe('https://example.com/a');
+    expect(copied.url).toBeInstanceOf(URL);
+  });
+
+  it('keeps an own member named __proto__ as data', () => {
+    const copied = copyContent(JSON.parse('{"__proto__": {"polluted": true}}'));
+    expect(Object.keys(copied)).toEqual(['__proto__']);
+    expect(Reflect.get({}, 'polluted')).toBeUndefined();
+  });
+
+  it.each([() => 1, Symbol('x')])('refuses what is no data (%s)', value => {
+    expect(() => copyContent({ value })).toThrow(UncopiableContent);
+  });
+
+  it('refuses a cycle', () => {
+    const cycle: Record<string, unknown> = {};
+    cycle.self = cycle;
+    expect(() => copyContent(cycle)).toThrow('nested too deeply');
+  });
+});
+
+it('base64 holds more bytes than one call takes arguments', () => {
+  const bytes = new Uint8Array(200_000).map((_, index) => index % 256);
+  expect(Buffer.from(base64(bytes), 'base64').equals(Buffer.from(bytes))).toBe(true);
+});
