@@ -13,6 +13,9 @@ export interface ModelResult {
   readonly endTurn: boolean;
 }
 
+/** What a tool's nothing is told as. */
+const EMPTY: ToolResultOutput = Object.freeze({ type: 'error-text', value: 'empty result' });
+
 /** The longest text of an error that a tool threw, and of schema issues, in UTF-8 bytes. */
 const MESSAGE_BYTES = 1_024;
 
@@ -20,12 +23,16 @@ const MESSAGE_BYTES = 1_024;
 export function resultOf(returned: ToolReturn, resultBytes: number): ModelResult {
   try {
     if (isToolResult(returned)) {
-      const { content, isError, endTurn } = returned;
-      return { output: limited(contentOutput(content, isError), resultBytes), isError, endTurn };
+      const { content, endTurn } = returned;
+      const empty = content.every(part => part.type === 'text' && part.text === '');
+      const isError = returned.isError || empty;
+      const output = empty ? EMPTY : limited(contentOutput(content, isError), resultBytes);
+      return { output, isError, endTurn };
     }
     if (typeof returned === 'string' && returned !== '')
       return plain({ type: 'text', value: cut(returned, resultBytes) });
-    if (returned === undefined || returned === null || returned === '') return errorResult('empty result');
+    if (returned === undefined || returned === null || returned === '')
+      return { output: EMPTY, isError: true, endTurn: false };
     if (returned instanceof Error) return errorResult(messageOf(returned));
     return plain(limited({ type: 'json', value: copyJson(returned, '', []) }, resultBytes));
   } catch (problem) {
@@ -106,13 +113,8 @@ function plain(output: ToolResultOutput): ModelResult {
 
 function contentOutput(content: readonly ToolContent[], isError: boolean): ToolResultOutput {
   const [only] = content;
-  if (only === undefined) return { type: 'error-text', value: 'empty result' };
-  if (content.length === 1 && only.type === 'text') {
-    return only.text === ''
-      ? { type: 'error-text', value: 'empty result' }
-      : { type: isError ? 'error-text' : 'text', value: only.text };
-  }
-  if (content.length === 1 && only.type === 'json') {
+  if (content.length === 1 && only?.type === 'text') return { type: isError ? 'error-text' : 'text', value: only.text };
+  if (content.length === 1 && only?.type === 'json') {
     return { type: isError ? 'error-json' : 'json', value: copyJson(only.value, '', []) };
   }
   const parts = content.map(contentPart);
