@@ -92,7 +92,9 @@ describe('code in documents', () => {
 
   it('is found wrong where it is wrong', { timeout: 120_000 }, async () => {
     const code = 'session.submit(1);\n';
-    expect(await compile([{ document: 'wrong.md', line: 1, code }])).toContain("'number' is not assignable to parameter of type 'UserInput'");
+    expect(await compile([{ document: 'wrong.md', line: 1, code }])).toContain(
+      "'number' is not assignable to parameter of type 'UserInput'",
+    );
   });
 });
 

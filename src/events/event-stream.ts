@@ -114,9 +114,18 @@ export class EventHub {
 
   #observerFailed(error: unknown): void {
     const { sessionId, loopId } = this.#source;
-    const message = error instanceof Error ? error.message : 'an observer threw';
+    const message = messageFrom(error);
     const event = { type: 'observer.failed' as const, message, sessionId, loopId, seq: this.#lastSeq, at: this.now() };
     for (const reader of this.#readers) reader.push(Object.freeze(event));
+  }
+}
+
+/** What an observer threw, in at most 1,024 characters; reading it may throw too. */
+function messageFrom(error: unknown): string {
+  try {
+    return error instanceof Error ? String(error.message).slice(0, 1_024) : 'it threw something that is no error';
+  } catch {
+    return 'it threw an error that cannot be read';
   }
 }
 

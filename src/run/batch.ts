@@ -12,7 +12,7 @@ import type { JournalEntry, LeftBehind } from '../journal/journal.ts';
 import { answered, type CallResult, type Preparation, type PreparedCall, prepareCall, RunningCall } from './call.ts';
 import type { Permission, TurnContext } from './context.ts';
 import type { Deadline } from './deadlines.ts';
-import { abortReason, type InterruptionCause } from './interruption.ts';
+import { abortReason, type InterruptionCause, STOPPED } from './interruption.ts';
 import { Lanes } from './lanes.ts';
 import type { RepeatWatch } from './repeat.ts';
 import type { RequestedCall } from './response.ts';
@@ -58,9 +58,27 @@ async function prepareAll(turn: TurnContext, calls: readonly RequestedCall[]): P
   for (const call of calls) {
     const preparation = prepareCall(turn, call);
     // Only a schema or a tool that is async costs a wait here, so that the response and the starts can go in one append.
-    prepared.push(preparation instanceof Promise ? await preparation : preparation);
+    prepared.push(preparation instanceof Promise ? await inTime(turn, preparation) : preparation);
   }
   return prepared;
+}
+
+/** A schema or a tool that never says what it was asked does not hold the turn. */
+async function inTime(turn: TurnContext, preparation: Promise<Preparation>): Promise<Preparation> {
+  const { callTimeoutMs } = turn.limits;
+  const late = Promise.withResolvers<Preparation>();
+  const deadline = turn.deadlines.set(callTimeoutMs, () => {
+    late.resolve({ refused: answered('refused', `not run: preparing it took longer than ${callTimeoutMs} ms`) });
+  });
+  const prepared = await turn.interruption.race(Promise.race([preparation, late.promise]));
+  turn.deadlines.clear(deadline);
+  if (prepared !== STOPPED) return prepared;
+  return { refused: answered('not_run', `not run: ${stoppedBecause(turn.interruption.cause)}`) };
+}
+
+/** Why a call was stopped or never ran, for the model. */
+function stoppedBecause(cause: InterruptionCause | undefined): string {
+  return cause?.kind === 'timed_out' ? `stopped: the turn's time of ${cause.timeoutMs} ms was over` : 'interrupted';
 }
 
 /** Asks for permission where a call wants anything, in call order; what is not allowed is answered instead. */
@@ -242,8 +260,7 @@ class BatchRun {
 
   /** The turn is to stop: running tools are asked to, and waited for a while; waiting ones are answered at once. */
   #stop(cause: InterruptionCause): void {
-    const why =
-      cause.kind === 'timed_out' ? `stopped: the turn's time of ${cause.timeoutMs} ms was over` : 'interrupted';
+    const why = stoppedBecause(cause);
     const reason = abortReason(cause);
     const unknown = answered(cause.kind, `${why}; it may or may not have taken effect`);
     const running: Slot[] = [];

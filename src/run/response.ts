@@ -59,6 +59,8 @@ export class ResponseBuilder {
   readonly #blocks: Block[] = [];
   readonly #open = new Map<string, OpenBlock>();
   readonly #calls: { id: string; toolName: string; inputText: string; metadata: Metadata }[] = [];
+  /** Ids of the calls that the provider ran itself: no other call of the response may have them. */
+  readonly #providerIds: string[] = [];
   #finishReason: FinishReason | undefined;
   #usage: ModelUsage | undefined;
   /** The first error that the stream carried as a part. */
@@ -123,8 +125,10 @@ export class ResponseBuilder {
         this.#blocks.push({ kind: part.type, text: part.text, metadata: part.providerMetadata, sealed: true });
         break;
       case 'tool-call':
-        if (part.providerExecuted === true) this.#part(providerCall(part));
-        else {
+        if (part.providerExecuted === true) {
+          this.#providerIds.push(part.toolCallId);
+          this.#part(providerCall(part));
+        } else {
           this.#blocks.push({ kind: 'call', place: this.#calls.length });
           this.#calls.push({
             id: part.toolCallId,
@@ -163,7 +167,7 @@ export class ResponseBuilder {
 
   /** The response as it is. `isTaken` says which call ids the history holds already. */
   build(isTaken: (callId: string) => boolean): ModelResponse {
-    const ids = new Set<string>();
+    const ids = new Set(this.#providerIds);
     const calls = this.#calls.map(({ id, toolName, inputText }): RequestedCall => {
       const callId = typeof id === 'string' && id !== '' && !ids.has(id) && !isTaken(id) ? id : freshCallId();
       ids.add(callId);

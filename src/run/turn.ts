@@ -42,6 +42,9 @@ const MOST_PAUSES = 20;
 const CUT_OFF =
   'not run: your response was cut off by the output limit, so no call of it was run. Send it again, in smaller parts';
 
+/** What a model is told whose own incomplete answer is the last message. */
+const GO_ON = 'Your answer was interrupted here. Go on.';
+
 /** Runs a turn; `opening` is its first record. Never rejects. */
 export async function runTurn(turn: TurnContext, opening: JournalEntry): Promise<TurnResult> {
   const run = new TurnRun(turn);
@@ -112,10 +115,15 @@ class TurnRun {
     const near = this.#budget.near();
     const started: JournalEntry = { type: 'step.started', turnId, stepId, step: this.#step };
     await this.#turn.append([...this.#turn.takeSteered(), started, ...nearEntries(near, turnId, stepId)]);
-    const line = this.#line;
+    const line = this.#line ?? (this.#step === 1 && this.#endsWithAssistant() ? GO_ON : undefined);
     this.#line = undefined;
     if (!behaviour.announceLimits || near.length === 0) return line;
     return line === undefined ? nearLine(near) : `${line}\n${nearLine(near)}`;
+  }
+
+  /** A turn that takes up one that was interrupted may find its own half answer last: the model is to go on, not to be answered for. */
+  #endsWithAssistant(): boolean {
+    return this.#turn.history.at(-1)?.role === 'assistant';
   }
 
   /** Counts a response, and records it with whatever is appended next: before any of its calls runs. */

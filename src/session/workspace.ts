@@ -9,6 +9,7 @@
  */
 import type { Workspace } from '../define/bindings.ts';
 import { WorkspaceError } from '../errors.ts';
+import { show } from '../show.ts';
 
 /** The platform's file system and path syntax, imported when needed. */
 interface Platform {
@@ -25,11 +26,10 @@ const MOST_LINKS = 40;
  */
 export async function openWorkspace(root: string): Promise<Workspace> {
   if (typeof root !== 'string' || root.trim() === '' || root.includes('\0')) {
-    const shown = typeof root === 'string' ? JSON.stringify(root) : `a ${typeof root}`;
     throw new WorkspaceError(
       'invalid_root',
       String(root),
-      `the workspace root must be the path of a folder, not ${shown}`,
+      `the workspace root must be the path of a folder, not ${show(root)}`,
     );
   }
   const platform = { files: await import('node:fs/promises'), paths: await import('node:path') };
@@ -39,7 +39,7 @@ export async function openWorkspace(root: string): Promise<Workspace> {
 
 async function realRoot({ files }: Platform, root: string): Promise<string> {
   const refuse = (why: string, cause?: unknown): WorkspaceError =>
-    new WorkspaceError('invalid_root', root, `the workspace root ${JSON.stringify(root)} ${why}`, { cause });
+    new WorkspaceError('invalid_root', root, `the workspace root ${show(root)} ${why}`, { cause });
   let isFolder: boolean;
   let real: string;
   try {
@@ -219,8 +219,4 @@ function unreachable(path: string, cause: unknown): WorkspaceError {
 function codeOf(error: unknown): string | undefined {
   const code = typeof error === 'object' && error !== null ? Reflect.get(error, 'code') : undefined;
   return typeof code === 'string' ? code : undefined;
-}
-
-function show(path: string): string {
-  return JSON.stringify(path.length > 200 ? `${path.slice(0, 200)}…` : path);
 }

@@ -1,6 +1,6 @@
 /** The options of the workspace tools, resolved once. */
-import { show } from '../define/tool.ts';
 import { DefinitionError } from '../errors.ts';
+import { show } from '../show.ts';
 
 /** How `run_command` runs programs. */
 export interface RunCommandOptions {
