@@ -92,6 +92,7 @@ export interface Replacement {
 export async function replaceFile(replacement: Replacement): Promise<void> {
   const { workspace, absolute, expected } = replacement;
   const name = workspace.relative(absolute);
+  await requireUnchanged(replacement, name);
   if (expected.isPresent) await orExplain(name, access(absolute, constants.W_OK));
   await orExplain(name, mkdir(dirname(absolute), { recursive: true }));
   const temporary = join(dirname(absolute), `.${basename(absolute).slice(0, 100)}.${randomUUID()}.tmp`);

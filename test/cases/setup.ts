@@ -122,7 +122,10 @@ function expectSoundTurn(events: readonly TurnEvent[]): void {
   expect(started.size).toBe(count('tool.started'));
   for (const [callId, place] of called) expect(place).toBeLessThan(completed.get(callId)!);
   for (const event of own) {
-    if (event.type === 'tool.started') expect(called.get(event.callId)).toBeLessThan(started.get(event.callId)!);
+    if (event.type === 'tool.started') {
+      expect(called.get(event.callId)).toBeLessThan(started.get(event.callId)!);
+      expect(started.get(event.callId)).toBeLessThan(completed.get(event.callId)!);
+    }
     if (event.type !== 'tool.completed' || !['refused', 'denied'].includes(event.outcome)) continue;
     expect(started.has(event.callId)).toBe(false);
   }

@@ -1,0 +1,71 @@
+/** A call and its outcome, in words for people. */
+import type { TurnEvent } from '../index.ts';
+import { oneLine } from './safe-text.ts';
+import type { SecretFilter } from './secrets.ts';
+import type { OpenCall } from './turn-progress.ts';
+
+/** A call that has its result. */
+export type CompletedCall = Extract<TurnEvent, { type: 'tool.completed' }>;
+
+const OUTCOME_WORDS: Readonly<Record<CompletedCall['outcome'], string>> = Object.freeze({
+  done: '',
+  failed: 'failed',
+  refused: 'refused',
+  denied: 'denied',
+  timed_out: 'timed out',
+  interrupted: 'interrupted',
+  not_run: 'not run',
+});
+
+/** No more of a text than this is looked at: it ends up in one line. */
+const MOST_CHARACTERS = 500;
+
+/** How the call ended, in a word or two; empty for one that simply worked. */
+export function outcomeWord({ outcome }: CompletedCall): string {
+  return OUTCOME_WORDS[outcome];
+}
+
+/** The name of a tool as a model gave it: it may be anything. */
+export function toolLabel(toolName: string, secrets: SecretFilter): string {
+  return oneLine(toolName.slice(0, MOST_CHARACTERS), secrets);
+}
+
+/** What the call is about: the tool's own summary, without a verb that its name begins with, or else its arguments. */
+export function callLabel({ toolName, summary, input }: OpenCall, secrets: SecretFilter): string {
+  if (summary === undefined) return oneLine(compact(input), secrets);
+  const verb = `${toolName.split('_', 1)[0]} `;
+  const label = summary.startsWith(verb) ? summary.slice(verb.length) : summary;
+  return oneLine(label.slice(0, MOST_CHARACTERS), secrets);
+}
+
+/** A tool's word on how far it is. */
+export function updateLabel(update: unknown, secrets: SecretFilter): string {
+  const text = typeof update === 'string' ? update : compact(update);
+  return oneLine(text.slice(0, MOST_CHARACTERS), secrets);
+}
+
+/** Why a call gave an error: the beginning of what the model was told. Empty for one that worked. */
+export function failureLabel({ isError, output }: CompletedCall, secrets: SecretFilter): string {
+  return isError ? oneLine(outputText(output).slice(0, MOST_CHARACTERS), secrets) : '';
+}
+
+function outputText(output: CompletedCall['output']): string {
+  switch (output.type) {
+    case 'text':
+    case 'error-text':
+      return output.value;
+    case 'json':
+    case 'error-json':
+      return compact(output.value);
+    case 'content':
+      return output.value.map(part => (part.type === 'text' ? part.text : '')).join(' ');
+    case 'execution-denied':
+      return output.reason ?? '';
+  }
+}
+
+function compact(value: unknown): string {
+  if (value === undefined) return '';
+  const text = JSON.stringify(value) ?? '';
+  return text === '{}' ? '' : text.slice(0, MOST_CHARACTERS);
+}

@@ -1,0 +1,58 @@
+/** What a turn has used of its limits, in words. */
+import { showDuration } from './durations.ts';
+import { textWidth } from './text-width.ts';
+import type { TurnProgress } from './turn-progress.ts';
+
+/** One gauge: its name, a short one for narrow windows, and how much of how much. A maximum that is absent is none. */
+interface Gauge {
+  readonly name: string;
+  readonly short: string;
+  readonly used: number;
+  readonly max: number | undefined;
+}
+
+/** What stands between two gauges. */
+export const SEPARATOR = ' · ';
+
+/** The gauges of a turn that runs, in at most `width` columns where the shortest form of them fits. */
+export function liveGauges(progress: TurnProgress, now: number, width: number): string {
+  const { iterations, calls, running, limits } = progress;
+  const gauges: readonly Gauge[] = [
+    { name: 'iterations', short: 'it', used: iterations, max: limits.iterations },
+    { name: 'calls', short: 'calls', used: calls, max: limits.calls },
+    { name: 'running', short: 'run', used: running, max: limits.parallel },
+  ];
+  const long = gauges.map(gauge => `${gauge.name} ${level(gauge)}`).join(SEPARATOR);
+  const full = [long, ...tokens(progress), ...elapsed(progress, now)].join(SEPARATOR);
+  const short = gauges.map(gauge => `${gauge.short} ${level(gauge)}`).join(SEPARATOR);
+  return [full, long].find(text => textWidth(text) <= width) ?? short;
+}
+
+/** The gauges of a turn that has ended, one by one. */
+export function finalGauges(progress: TurnProgress, now: number): readonly string[] {
+  const { iterations, calls, peak, limits } = progress;
+  const gauges: readonly Gauge[] = [
+    { name: 'iterations', short: 'it', used: iterations, max: limits.iterations },
+    { name: 'calls', short: 'calls', used: calls, max: limits.calls },
+    { name: 'parallel peak', short: 'peak', used: peak, max: limits.parallel },
+  ];
+  const levels = gauges.map(gauge => `${gauge.name} ${level(gauge)}`);
+  return [...levels, showTokens(progress), ...elapsed(progress, progress.endedAt ?? now)];
+}
+
+function level({ used, max }: Gauge): string {
+  return max === undefined ? String(used) : `${used}/${max}`;
+}
+
+function tokens(progress: TurnProgress): readonly string[] {
+  return progress.tokens === 0 && progress.limits.tokens === undefined ? [] : [showTokens(progress)];
+}
+
+function showTokens({ tokens: used, limits }: TurnProgress): string {
+  const count = used.toLocaleString('en-US');
+  return limits.tokens === undefined ? `${count} tokens` : `${count}/${limits.tokens.toLocaleString('en-US')} tokens`;
+}
+
+function elapsed({ startedAt }: TurnProgress, now: number): readonly string[] {
+  return startedAt === undefined ? [] : [showDuration(Math.max(0, now - startedAt))];
+}

@@ -1,0 +1,26 @@
+/** What the program stands on: its environment, its streams and its clock. */
+import type { Clock } from '../index.ts';
+
+/** Standard output or standard error. */
+export interface HostStream {
+  readonly isTTY?: boolean | undefined;
+  /** Size of the terminal; absent where there is none. */
+  readonly columns?: number | undefined;
+  readonly rows?: number | undefined;
+  write(text: string): unknown;
+}
+
+/** Why the program is to stop before its work is done. */
+export type StopReason = 'SIGINT' | 'SIGTERM' | 'output closed';
+
+/** The surroundings of one run of the program. */
+export interface Host {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdout: HostStream;
+  readonly stderr: HostStream;
+  readonly clock: Clock;
+  /** Aborted, with a `StopReason`, when the program is to stop. */
+  readonly stop: AbortSignal;
+  /** Aborted just before the program quits at once: the last chance to leave the terminal as it was. */
+  readonly quit: AbortSignal;
+}

@@ -1,0 +1,59 @@
+/** The view for programs: each event as one line of JSON, then the result as the last one. */
+import type { TurnEvent, TurnResult } from '../index.ts';
+import { oneLine } from './safe-text.ts';
+import type { SecretFilter } from './secrets.ts';
+import type { RunEnd, RunHeader, View, ViewOutput } from './view.ts';
+
+/** What JSON leaves as it is, although a terminal may obey it or a line reader may end a line there. */
+const UNSAFE_IN_JSON = /[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
+
+export class JsonView implements View {
+  readonly #output: ViewOutput;
+  readonly #secrets: SecretFilter;
+  readonly #isQuiet: boolean;
+
+  constructor(output: ViewOutput, secrets: SecretFilter, isQuiet: boolean) {
+    this.#output = output;
+    this.#secrets = secrets;
+    this.#isQuiet = isQuiet;
+  }
+
+  start({ model }: RunHeader): void {
+    this.notice(`model: ${model}`);
+  }
+
+  event(event: TurnEvent): void {
+    this.#write(event);
+  }
+
+  notice(text: string): void {
+    if (!this.#isQuiet) this.#output.progress(`${oneLine(text, this.#secrets)}\n`);
+  }
+
+  end({ result, exitStatus, reason }: RunEnd): void {
+    this.#write({ type: 'result', exitStatus, ...plainResult(result) });
+    if (reason !== undefined) this.#output.progress(`looprig: ${oneLine(reason, this.#secrets)}\n`);
+  }
+
+  abandon(): void {}
+
+  #write(value: object): void {
+    const json = JSON.stringify(value).replace(UNSAFE_IN_JSON, character => {
+      return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+    });
+    this.#output.answer(`${this.#secrets.clean(json)}\n`);
+  }
+}
+
+/** A result as JSON can carry it: an error by its class, kind and message, a limit that is none left out. */
+function plainResult(result: TurnResult): object {
+  if (result.status === 'failed') {
+    const { name, kind, message } = result.error;
+    return { ...result, error: { name, kind, message } };
+  }
+  if (result.status === 'done' && result.limited !== undefined) {
+    const finite = Object.entries(result.limited).filter(([, value]) => value !== Number.POSITIVE_INFINITY);
+    return { ...result, limited: Object.fromEntries(finite) };
+  }
+  return result;
+}

@@ -1,0 +1,32 @@
+/** The loop that `looprig run` runs. */
+import { defineLoop, type LoopDefinition } from '../index.ts';
+import { workspaceTools } from '../workspace/index.ts';
+import type { ChosenModel } from './models.ts';
+import type { ModeName, RunOptions } from './options.ts';
+
+const SYSTEM = `You answer questions about one folder and work in it, through the tools that you are given.
+Look before you answer: list, search and read what the question needs, and ask for several files in one step where they do not depend on each other.
+Say in plain words what you found, and say so where you could not find something out.`;
+
+const READ_ONLY = 'You may only read: change nothing, and say what you would change instead.';
+
+/** The loop for these options: the workspace tools, or those that came with the model, in two modes. */
+export function defineRunLoop({ model, tools }: ChosenModel, options: RunOptions): LoopDefinition<'run', ModeName> {
+  const { allowCommands, limits, stream, mode } = options;
+  return defineLoop({
+    name: 'run',
+    model,
+    system: SYSTEM,
+    tools: tools ?? workspaceTools({ runCommand: allowCommands }),
+    limits,
+    stream,
+    // A person who waits for an answer is better served by one from what was found than by none.
+    atLimit: 'answer',
+    announceLimits: true,
+    modes: {
+      base: {},
+      'read-only': { tools: tools ?? workspaceTools({ readOnly: true }), instructions: READ_ONLY },
+    },
+    initialMode: mode,
+  });
+}

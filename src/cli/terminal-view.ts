@@ -1,0 +1,286 @@
+/**
+ * The view for a terminal. What is done (rows of text, calls with their outcome) is printed for good; below it the live area shows the
+ * row of text that grows, the calls that run, and the gauges. No row is ever as wide as the window, so that nothing wraps.
+ */
+import type { Clock, TurnEvent } from '../index.ts';
+import { CallRows, SPINNER_MS } from './call-rows.ts';
+import { toolLabel } from './call-text.ts';
+import { showDuration } from './durations.ts';
+import { finalGauges, liveGauges, SEPARATOR } from './gauges.ts';
+import { LiveArea } from './live-area.ts';
+import { fitRow, type Row } from './rows.ts';
+import { oneLine, SafeStream } from './safe-text.ts';
+import type { SecretFilter } from './secrets.ts';
+import type { Look, Painter } from './style.ts';
+import { TextFlow } from './text-flow.ts';
+import { wrapToWidth } from './text-width.ts';
+import { TurnProgress } from './turn-progress.ts';
+import type { RunEnd, RunHeader, View, ViewOutput } from './view.ts';
+
+/** Text may come in a thousand pieces a second; the live area is drawn no more often than this. */
+const LEAST_REDRAW_MS = 30;
+
+/** The most calls in the live area, and the rows of a window that are never used for them. */
+const MOST_CALL_ROWS = 8;
+const ROWS_KEPT_FREE = 4;
+
+/** The most rows of a prompt that are shown. */
+const MOST_PROMPT_ROWS = 3;
+
+/** What a terminal view needs to know of its surroundings. */
+export interface TerminalViewOptions {
+  readonly output: ViewOutput;
+  readonly secrets: SecretFilter;
+  readonly clock: Clock;
+  readonly paint: Painter;
+  /** The size of the window, asked each time: it may change. */
+  readonly columns: () => number;
+  readonly rows: () => number;
+}
+
+/** What stands above: kinds are set apart by an empty row. */
+type Kind = 'head' | 'text' | 'reasoning' | 'line' | 'end';
+
+export class TerminalView implements View {
+  readonly #output: ViewOutput;
+  readonly #secrets: SecretFilter;
+  readonly #clock: Clock;
+  readonly #paint: Painter;
+  readonly #columns: () => number;
+  readonly #rows: () => number;
+  readonly #progress = new TurnProgress();
+  readonly #calls: CallRows;
+  readonly #area: LiveArea;
+  readonly #stream: SafeStream;
+  readonly #flow = new TextFlow();
+  #above: Kind = 'head';
+  /** What the flow holds, and empty rows of it that are only shown if more text follows. */
+  #flowKind: 'text' | 'reasoning' = 'text';
+  #emptyRows = 0;
+  /** The text of the present step as it came. */
+  #text = '';
+  /** What the model is doing, where nothing else shows it. */
+  #waiting: { readonly what: string; readonly since: number } | undefined;
+  #timer: ReturnType<Clock['setTimer']> | undefined;
+  #drawnAt = Number.NEGATIVE_INFINITY;
+  #isOver = false;
+
+  constructor(options: TerminalViewOptions) {
+    this.#output = options.output;
+    this.#secrets = options.secrets;
+    this.#clock = options.clock;
+    this.#paint = options.paint;
+    this.#columns = options.columns;
+    this.#rows = options.rows;
+    this.#calls = new CallRows(options.secrets, options.paint);
+    this.#area = new LiveArea(text => this.#output.progress(text), options.columns);
+    this.#stream = new SafeStream(options.secrets);
+  }
+
+  start({ model, workspace, mode, prompt }: RunHeader): void {
+    const facts = [model, ...(workspace === undefined ? [] : [workspace]), ...(mode === '' ? [] : [`mode ${mode}`])];
+    this.#print('head', this.#wrapped([`looprig`, ...facts].join(SEPARATOR), 'dim'));
+    const rows = this.#wrapped(`› ${prompt}`, 'bold');
+    this.#print('head', rows.slice(0, MOST_PROMPT_ROWS));
+    this.#above = 'head';
+  }
+
+  event(event: TurnEvent): void {
+    if (event.type === 'tool.completed') {
+      this.#finishText();
+      this.#print('line', this.#calls.completed(event, this.#progress.openCall(event.callId), this.#width));
+    }
+    this.#progress.apply(event);
+    this.#tell(event);
+    this.#redraw();
+  }
+
+  notice(text: string): void {
+    this.#finishText();
+    this.#print('line', this.#wrapped(text, 'yellow'));
+    this.#redraw();
+  }
+
+  end({ exitStatus, word, reason }: RunEnd): void {
+    this.#finish();
+    const [mark, look]: [string, Look] =
+      exitStatus === 0 ? ['✓', 'green'] : exitStatus === 1 ? ['✗', 'red'] : ['■', 'yellow'];
+    if (reason !== undefined) this.#print('end', this.#wrapped(`looprig: ${reason}`, look));
+    const parts = [`${mark} ${word}`, ...finalGauges(this.#progress, this.#clock.now())];
+    const [first, ...others] = this.#packed(parts);
+    this.#print('end', [this.#paint(look, first ?? ''), ...others.map(row => this.#paint('dim', row))]);
+  }
+
+  abandon(): void {
+    this.#finish();
+  }
+
+  #tell(event: TurnEvent): void {
+    switch (event.type) {
+      case 'step.started':
+        this.#text = '';
+        this.#waiting = { what: 'waiting for the model', since: event.at };
+        break;
+      case 'text.delta':
+        this.#text += event.text;
+        this.#add('text', event.text);
+        break;
+      case 'reasoning.delta':
+        this.#add('reasoning', event.text);
+        break;
+      case 'tool.input.delta':
+        this.#finishText();
+        this.#waiting = {
+          what: `the model writes a call of ${toolLabel(event.toolName, this.#secrets)}`,
+          since: this.#waiting?.since ?? event.at,
+        };
+        break;
+      case 'tool.called':
+        this.#finishText();
+        this.#waiting = undefined;
+        break;
+      case 'limit.near':
+        this.#note(`limit near: ${event.used} of ${event.max} ${event.limit} used`);
+        break;
+      case 'step.retrying':
+        this.#text = '';
+        this.#note(`asking the model again in ${showDuration(event.delayMs)}: ${event.reason}`);
+        break;
+      case 'tool.late':
+        this.#note(`${event.toolName} settled after it was answered for; what it gave is dropped`);
+        break;
+      case 'step.done':
+        this.#stepDone(event.text);
+        break;
+      default:
+        break;
+    }
+  }
+
+  /** Text that did not come piece by piece, or of which pieces were left out, is whole here. */
+  #stepDone(text: string): void {
+    if (text.startsWith(this.#text)) this.#add('text', text.slice(this.#text.length));
+    else {
+      this.#finishText();
+      this.#add('text', text);
+    }
+    this.#finishText();
+    this.#text = '';
+    this.#waiting = undefined;
+  }
+
+  #add(kind: 'text' | 'reasoning', piece: string): void {
+    if (piece === '') return;
+    if (kind !== this.#flowKind) this.#finishText();
+    this.#flowKind = kind;
+    this.#waiting = undefined;
+    this.#printFlow(this.#flow.push(this.#stream.push(piece), this.#width));
+  }
+
+  #finishText(): void {
+    this.#printFlow([...this.#flow.push(this.#stream.end(), this.#width), ...this.#flow.end()]);
+    this.#emptyRows = 0;
+  }
+
+  /** Rows of the flow. Empty ones before, behind and between two kinds are left out. */
+  #printFlow(rows: readonly string[]): void {
+    const kind = this.#flowKind;
+    const shown: string[] = [];
+    for (const row of rows) {
+      if (row.trim() === '') {
+        if (this.#above === kind || shown.length > 0) this.#emptyRows += 1;
+        continue;
+      }
+      for (; this.#emptyRows > 0; this.#emptyRows--) shown.push('');
+      shown.push(this.#paint(kind === 'reasoning' ? 'dim' : 'plain', row));
+    }
+    this.#print(kind, shown);
+  }
+
+  #note(text: string): void {
+    this.#finishText();
+    this.#print('line', this.#wrapped(text, 'yellow'));
+  }
+
+  /** Prints painted rows for good. The answer's rows are standard output's, even where both are one screen. */
+  #print(kind: Kind, rows: readonly string[]): void {
+    if (rows.length === 0) return;
+    this.#area.erase();
+    if (kind !== this.#above) this.#output.progress('\n');
+    this.#above = kind;
+    const text = `${rows.join('\n')}\n`;
+    if (kind === 'text') this.#output.answer(text);
+    else this.#output.progress(text);
+    this.#drawnAt = Number.NEGATIVE_INFINITY;
+  }
+
+  #finish(): void {
+    this.#isOver = true;
+    if (this.#timer !== undefined) this.#clock.clearTimer(this.#timer);
+    this.#timer = undefined;
+    this.#finishText();
+    this.#area.erase();
+  }
+
+  /** Draws the live area now, or soon where it was drawn a moment ago. */
+  #redraw(): void {
+    if (this.#isOver) return;
+    const now = this.#clock.now();
+    const wait = this.#drawnAt + LEAST_REDRAW_MS - now;
+    if (wait <= 0) {
+      this.#drawnAt = now;
+      this.#area.draw(this.#liveRows(now));
+    }
+    if (this.#timer !== undefined) this.#clock.clearTimer(this.#timer);
+    this.#timer = this.#clock.setTimer(() => this.#redraw(), wait > 0 ? wait : SPINNER_MS);
+  }
+
+  #liveRows(now: number): readonly Row[] {
+    const width = this.#width;
+    const status = fitRow([{ text: liveGauges(this.#progress, now, width), look: 'dim' }], [], width, this.#paint);
+    const busy = this.#busyRows(now);
+    if (busy.length === 0) return [status];
+    const above: readonly Row[] = this.#isApart ? [{ painted: '', width: 0 }] : [];
+    return [...above, ...busy, { painted: '', width: 0 }, status];
+  }
+
+  /** Whether what the live area begins with is of another kind than what stands above it. */
+  get #isApart(): boolean {
+    const kind: Kind = this.#flow.partial === '' ? 'line' : this.#flowKind;
+    return kind !== this.#above;
+  }
+
+  #busyRows(now: number): readonly Row[] {
+    const partial = this.#flow.partial;
+    if (partial.trim() !== '') {
+      const look = this.#flowKind === 'reasoning' ? 'dim' : 'plain';
+      return [fitRow([{ text: partial, look }], [], this.#width, this.#paint)];
+    }
+    const calls = this.#progress.openCalls;
+    const room = Math.max(1, Math.min(MOST_CALL_ROWS, this.#rows() - ROWS_KEPT_FREE));
+    if (calls.length > 0) return this.#calls.open(calls, now, this.#width, room);
+    if (this.#waiting === undefined) return [];
+    return [this.#calls.busy(this.#waiting.what, this.#waiting.since, now, this.#width)];
+  }
+
+  /** One column is left free: a row that fills the window leaves the cursor in a place that terminals disagree about. */
+  get #width(): number {
+    return Math.max(1, this.#columns() - 1);
+  }
+
+  #wrapped(text: string, look: Look): readonly string[] {
+    return wrapToWidth(oneLine(text, this.#secrets), this.#width).map(row => this.#paint(look, row));
+  }
+
+  /** Parts joined into rows, never broken inside. */
+  #packed(parts: readonly string[]): readonly string[] {
+    const rows: string[] = [];
+    for (const part of parts) {
+      const last = rows.at(-1);
+      const joined = last === undefined ? part : `${last}${SEPARATOR}${part}`;
+      if (last === undefined || joined.length > this.#width) rows.push(part);
+      else rows[rows.length - 1] = joined;
+    }
+    return rows.flatMap(row => wrapToWidth(row, this.#width));
+  }
+}

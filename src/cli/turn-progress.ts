@@ -1,0 +1,103 @@
+/** How far a turn is: a fold over its events, which all views share. */
+import type { TurnEvent } from '../index.ts';
+
+/** A call that is announced and has no result yet. */
+export interface OpenCall {
+  readonly callId: string;
+  readonly toolName: string;
+  readonly input: unknown;
+  readonly summary: string | undefined;
+  /** Milliseconds since the epoch; `undefined` while it waits. */
+  startedAt: number | undefined;
+  /** The tool's last word on how far it is. */
+  update: unknown;
+}
+
+/** The limits of a turn as its first event tells them; one that is absent is none. */
+type Limits = Extract<TurnEvent, { type: 'turn.started' }>['limits'];
+
+export class TurnProgress {
+  limits: Limits = {};
+  startedAt: number | undefined;
+  endedAt: number | undefined;
+  /** Steps in which the model asked for tools. */
+  iterations = 0;
+  /** Calls that the model asked for. */
+  calls = 0;
+  tokens = 0;
+  /** Calls that run now, and the most that ran at one time. */
+  running = 0;
+  peak = 0;
+  readonly #open = new Map<string, OpenCall>();
+  #lastBatch = '';
+
+  /** Calls without a result, in call order. */
+  get openCalls(): readonly OpenCall[] {
+    return [...this.#open.values()];
+  }
+
+  /** The call of this id, if it has no result yet. */
+  openCall(callId: string): OpenCall | undefined {
+    return this.#open.get(callId);
+  }
+
+  /** Takes an event in. */
+  apply(event: TurnEvent): void {
+    switch (event.type) {
+      case 'turn.started':
+        this.limits = event.limits;
+        this.startedAt = event.at;
+        break;
+      case 'tool.called':
+        this.#called(event);
+        break;
+      case 'tool.started':
+        this.#started(event);
+        break;
+      case 'tool.progress': {
+        const call = this.#open.get(event.callId);
+        if (call !== undefined) call.update = event.update;
+        break;
+      }
+      case 'tool.completed':
+        if (this.#open.get(event.callId)?.startedAt !== undefined) this.running -= 1;
+        this.#open.delete(event.callId);
+        break;
+      case 'step.done':
+        this.tokens += event.usage.totalTokens;
+        break;
+      case 'turn.done':
+      case 'turn.failed':
+      case 'turn.interrupted':
+        this.#ended(event);
+        break;
+      default:
+        break;
+    }
+  }
+
+  #called({ stepId, callId, toolName, input, summary }: Extract<TurnEvent, { type: 'tool.called' }>): void {
+    this.calls += 1;
+    if (stepId !== this.#lastBatch) this.iterations += 1;
+    this.#lastBatch = stepId;
+    this.#open.set(callId, { callId, toolName, input, summary, startedAt: undefined, update: undefined });
+  }
+
+  #started({ callId, at }: Extract<TurnEvent, { type: 'tool.started' }>): void {
+    const call = this.#open.get(callId);
+    if (call === undefined) return;
+    call.startedAt = at;
+    this.running += 1;
+    this.peak = Math.max(this.peak, this.running);
+  }
+
+  /** The turn's own counts have the last word: they include calls that went beyond a limit and were never announced. */
+  #ended({ iterations, calls, usage, at }: Extract<TurnEvent, { readonly iterations: number }>): void {
+    this.iterations = iterations;
+    this.calls = calls;
+    this.tokens = usage.totalTokens;
+    this.running = 0;
+    this.endedAt = at;
+    this.#open.clear();
+  }
+}

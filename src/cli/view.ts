@@ -1,0 +1,41 @@
+/** What shows a run: told what happens, it decides what of it is seen and where. */
+import type { TurnEvent, TurnResult } from '../index.ts';
+
+/** What is known before the turn begins. */
+export interface RunHeader {
+  /** The model, in words. */
+  readonly model: string;
+  /** The folder that tools work in; `undefined` where they need none. */
+  readonly workspace: string | undefined;
+  readonly mode: string;
+  readonly prompt: string;
+}
+
+/** How the run ended, judged. */
+export interface RunEnd {
+  readonly result: TurnResult;
+  readonly exitStatus: number;
+  /** The outcome in a few words. */
+  readonly word: string;
+  /** One sentence that says why it is no plain success and what to do; `undefined` for one that is. */
+  readonly reason: string | undefined;
+}
+
+/** One way of showing a run. `start` comes first, `end` or `abandon` last. */
+export interface View {
+  start(header: RunHeader): void;
+  event(event: TurnEvent): void;
+  /** A line about the program itself, not about the turn. */
+  notice(text: string): void;
+  end(end: RunEnd): void;
+  /** The program quits at once: leave the terminal as it was. */
+  abandon(): void;
+}
+
+/** Where a view writes, whole lines or pieces of them. */
+export interface ViewOutput {
+  /** Standard output: the answer. */
+  answer(text: string): void;
+  /** Standard error: everything else. */
+  progress(text: string): void;
+}

@@ -1,0 +1,41 @@
+/** Which view shows a run. */
+import type { Host, HostStream } from './host.ts';
+import { JsonView } from './json-view.ts';
+import type { RunOptions } from './options.ts';
+import { PlainView } from './plain-view.ts';
+import { QuietView } from './quiet-view.ts';
+import type { SecretFilter } from './secrets.ts';
+import { createPainter } from './style.ts';
+import { TerminalView } from './terminal-view.ts';
+import type { View, ViewOutput } from './view.ts';
+
+/** The size of a window that does not tell its own. */
+const DEFAULT_COLUMNS = 80;
+const DEFAULT_ROWS = 24;
+
+/** The view for these options on these streams. */
+export function createView(options: Pick<RunOptions, 'json' | 'quiet'>, host: Host, secrets: SecretFilter): View {
+  const { stdout, stderr, clock } = host;
+  const output: ViewOutput = { answer: text => stdout.write(text), progress: text => stderr.write(text) };
+  if (options.json) return new JsonView(output, secrets, options.quiet);
+  if (options.quiet) return new QuietView(output, secrets);
+  if (!isLive(host)) return new PlainView(output, secrets, clock, stdout.isTTY === true);
+  return new TerminalView({
+    ...{ output, secrets, clock },
+    paint: createPainter(true),
+    columns: () => size(stdout, 'columns') ?? DEFAULT_COLUMNS,
+    rows: () => size(stdout, 'rows') ?? DEFAULT_ROWS,
+  });
+}
+
+/** Whether both streams are one terminal that can be drawn on, and nobody said no. */
+function isLive({ stdout, stderr, env }: Host): boolean {
+  const saysNo = (env.NO_COLOR ?? '') !== '' || env.TERM === 'dumb';
+  return stdout.isTTY === true && stderr.isTTY === true && !saysNo;
+}
+
+/** Some terminals say 0 for a size that they do not know. */
+function size(stream: HostStream, side: 'columns' | 'rows'): number | undefined {
+  const value = stream[side];
+  return value !== undefined && value > 0 ? value : undefined;
+}
