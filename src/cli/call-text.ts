@@ -18,7 +18,7 @@ const OUTCOME_WORDS: Readonly<Record<CompletedCall['outcome'], string>> = Object
 });
 
 /** No more of a text than this is looked at: it ends up in one line. */
-const MOST_CHARACTERS = 500;
+const MOST_CHARACTERS = 200;
 
 /** How the call ended, in a word or two; empty for one that simply worked. */
 export function outcomeWord({ outcome }: CompletedCall): string {

@@ -16,7 +16,7 @@ import { abortReason, type InterruptionCause, STOPPED } from './interruption.ts'
 import { Lanes } from './lanes.ts';
 import type { RepeatWatch } from './repeat.ts';
 import type { RequestedCall } from './response.ts';
-import { outputText, withLine } from './result.ts';
+import { cleanMessage, outputText, withLine } from './result.ts';
 
 /** What a batch came to. Every call has its result by now, recorded or on its way to the journal. */
 export interface BatchOutcome {
@@ -105,7 +105,7 @@ async function permitAll(
   asking.forEach((index, place) => {
     const permission: Permission | undefined = permissions[place];
     if (permission?.allowed === true) return;
-    const reason = permission === undefined ? 'nobody decided' : permission.reason;
+    const reason = cleanMessage(permission === undefined ? 'nobody decided' : permission.reason);
     permitted[index] = { refused: answered('denied', `permission denied: ${reason}`) };
   });
   return permitted;

@@ -63,10 +63,10 @@ export function outputText(output: ToolResultOutput): string {
 export function withLine(result: ModelResult, line: string, resultBytes: number): ModelResult {
   const end = `\n\n${line}`;
   const room = Math.max(0, resultBytes - utf8Length(end));
-  return { ...result, output: Object.freeze(addLine(result.output, text => cut(text, room) + end)) };
+  return { ...result, output: Object.freeze(addLine(result.output, room, text => cut(text, room) + end)) };
 }
 
-function addLine(output: ToolResultOutput, withEnd: (text: string) => string): ToolResultOutput {
+function addLine(output: ToolResultOutput, room: number, withEnd: (text: string) => string): ToolResultOutput {
   switch (output.type) {
     case 'text':
     case 'error-text':
@@ -76,7 +76,10 @@ function addLine(output: ToolResultOutput, withEnd: (text: string) => string): T
     case 'error-json':
       return { type: 'error-text', value: withEnd(JSON.stringify(output.value)) };
     case 'content':
-      return { type: 'content', value: [...output.value, { type: 'text', text: withEnd('').trim() }] };
+      return {
+        type: 'content',
+        value: [...limitedParts(output.value, room), { type: 'text', text: withEnd('').trim() }],
+      };
     case 'execution-denied':
       return output;
   }
@@ -160,23 +163,38 @@ function limited(output: ToolResultOutput, resultBytes: number): ToolResultOutpu
   }
 }
 
-/** Parts share the limit in their order; a picture or file that no longer fits is named instead. */
+/** Parts share the limit in their order: what does not fit is left out, and the last part says how much that was. */
 function limitedParts(parts: readonly ContentPart[], resultBytes: number): ContentPart[] {
-  let left = resultBytes;
-  return parts.map(part => {
-    if (part.type === 'text') {
-      const text = left >= SMALLEST_CUT ? cut(part.text, left) : `[text of ${utf8Length(part.text)} bytes left out]`;
-      left -= utf8Length(text);
-      return { type: 'text', text };
-    }
-    const size = part.type === 'file' && part.data.type === 'data' ? part.data.data.length : 0;
-    if (size <= left) {
-      left -= size;
-      return part;
-    }
-    const mediaType = part.type === 'file' ? part.mediaType : 'unknown';
-    return { type: 'text', text: `[${mediaType} of ${size} bytes left out: it is larger than a result may be]` };
-  });
+  if (parts.reduce((sum, part) => sum + partLength(part), 0) <= resultBytes) return [...parts];
+  let left = resultBytes - utf8Length(partsNote(parts.length, parts.length));
+  const kept: ContentPart[] = [];
+  for (const part of parts) {
+    const size = partLength(part);
+    const shown =
+      size <= left ? part : part.type === 'text' && left >= SMALLEST_CUT ? cutPart(part.text, left) : undefined;
+    if (shown === undefined) continue;
+    kept.push(shown);
+    left -= partLength(shown);
+  }
+  const omitted = parts.length - kept.length;
+  if (omitted > 0) kept.push({ type: 'text', text: partsNote(omitted, parts.length) });
+  return kept;
+}
+
+function cutPart(text: string, limit: number): ContentPart {
+  return { type: 'text', text: cut(text, limit) };
+}
+
+function partsNote(omitted: number, total: number): string {
+  return `[… ${omitted} of ${total} parts left out here: they are larger than a result may be. Ask for less to see them. …]`;
+}
+
+/** What a part costs of the limit, in UTF-8 bytes; base64 counts as the text that it is. */
+function partLength(part: ContentPart): number {
+  if (part.type === 'text') return utf8Length(part.text);
+  if (part.type !== 'file') return 0;
+  const data = part.data.type === 'data' && typeof part.data.data === 'string' ? part.data.data.length : 0;
+  return data + utf8Length(part.mediaType) + utf8Length(part.filename ?? '');
 }
 
 /** Below this a text is not worth cutting: the note alone needs most of it. It is also the least that `resultBytes` may be. */
@@ -192,6 +210,7 @@ export function cut(text: string, limit: number): string {
   if (total <= limit) return whole;
   // The note names a number that is at most the total, so that its length is known before the number is.
   const room = limit - utf8Length(note(total, total));
+  if (room < 0) return limit < 3 ? '' : `${whole.slice(0, fitting(whole, limit - 3))}…`; // no room for a note
   const headBytes = Math.max(0, Math.floor((room * 2) / 3));
   const head = whole.slice(0, fitting(whole, headBytes));
   const tail = lastBytes(whole, Math.max(0, room - utf8Length(head)));
