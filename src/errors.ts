@@ -269,11 +269,9 @@ export type SessionErrorKind =
   | 'unknown_mode'
   | 'unknown_loop'
   | 'unknown_session'
-  | 'session_exists'
   | 'invalid_input'
   | 'invalid_option'
   | 'nothing_to_continue'
-  | 'cancelled'
   | 'drift';
 
 /** A session or rig refused a request. Nothing was changed. */
@@ -320,7 +318,7 @@ export class HistoryError extends LooprigError<'invalid_history'> {
 }
 
 /** The journal could not be written or read. No call ran whose record was not written. */
-export class JournalError<Kind extends string = 'store_failed' | 'damaged' | 'conflict'> extends LooprigError<Kind> {
+export class JournalError<Kind extends string = 'store_failed' | 'conflict'> extends LooprigError<Kind> {
   static {
     brandClass(JournalError.prototype, 'JournalError');
   }

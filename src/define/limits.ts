@@ -17,7 +17,7 @@ export interface ToolLimits {
   readonly callTimeoutMs?: number | undefined;
   /** One turn's running time in milliseconds; waiting for a person does not count. Default Infinity. */
   readonly turnTimeoutMs?: number | undefined;
-  /** Tokens used by one turn, in and out, its delegates' included. Default Infinity. */
+  /** Tokens used by one turn, in and out. Default Infinity. */
   readonly tokens?: number | undefined;
 }
 

@@ -5,7 +5,6 @@ import type {
   LooprigError,
   ModelError,
   OutputError,
-  SessionError,
   ToolLimitError,
   TurnTimeoutError,
 } from '../errors.ts';
@@ -19,7 +18,6 @@ export type TurnError =
   | ModelError
   | OutputError
   | JournalError<string>
-  | SessionError<'cancelled' | 'closed'>
   | LooprigError<'internal'>;
 
 /** What every turn has used, however it ended. */

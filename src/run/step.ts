@@ -144,7 +144,8 @@ function emitDelta(turn: TurnContext, stepId: string, part: ModelStreamPart, inp
       turn.emit({ type: 'reasoning.delta', stepId, text: part.delta });
       break;
     case 'tool-input-start':
-      if (part.providerExecuted !== true) inputs.set(part.id, part.toolName);
+      if (part.providerExecuted !== true && part.toolName !== STRUCTURED_OUTPUT_TOOL_NAME)
+        inputs.set(part.id, part.toolName);
       break;
     case 'tool-input-delta': {
       const toolName = inputs.get(part.id);

@@ -80,7 +80,7 @@ class TurnRun {
     let closing: LimitReached | undefined; // a limit that the model has been told of: it may only answer now
     for (;;) {
       const stepId = `${turn.turnId}.${++this.#step}`;
-      const note = await this.#begin(stepId);
+      const note = await this.#begin(stepId, closing !== undefined);
       const reply = await requestModel(turn, { stepId, note, toolsOff: closing !== undefined });
       if (reply.kind !== 'response') return this.#endWithoutResponse(stepId, reply);
 
@@ -110,9 +110,9 @@ class TurnRun {
   }
 
   /** Records that a step begins, with what the user said meanwhile. Gives the line that tells the model of a near limit. */
-  async #begin(stepId: string): Promise<string | undefined> {
+  async #begin(stepId: string, isClosing: boolean): Promise<string | undefined> {
     const { turnId, behaviour } = this.#turn;
-    const near = this.#budget.near();
+    const near = isClosing ? [] : this.#budget.near();
     const started: JournalEntry = { type: 'step.started', turnId, stepId, step: this.#step };
     await this.#turn.append([...this.#turn.takeSteered(), started, ...nearEntries(near, turnId, stepId)]);
     const line = this.#line ?? (this.#step === 1 && this.#endsWithAssistant() ? GO_ON : undefined);
