@@ -89,12 +89,14 @@ function judgeLimit(reached: LimitReached, word: string): Judged {
   const advice =
     reached.limit === 'repeat'
       ? 'ask in another way, or another model'
-      : `allow more with --limits ${reached.limit}=${2 * maximum(reached, reached.limit)}`;
+      : `allow more with --limits ${reached.limit}=${enough(reached, reached.limit)}`;
   return { exitStatus: EXIT.limit, word, reason: `${message}: ${advice}` };
 }
 
-function maximum({ maxIterations, maxCalls, maxTokens }: LimitReached, limit: Exclude<LimitName, 'repeat'>): number {
-  return { iterations: maxIterations, calls: maxCalls, tokens: maxTokens }[limit];
+/** Twice the limit, and no less than what was asked for. */
+function enough(reached: LimitReached, limit: Exclude<LimitName, 'repeat'>): number {
+  const max = { iterations: reached.maxIterations, calls: reached.maxCalls, tokens: reached.maxTokens }[limit];
+  return Math.max(2 * max, reached[limit]);
 }
 
 /** A provider's message may be a page. */

@@ -43,9 +43,9 @@ export function demoModel({ delayMs = 0, clock = systemClock }: DemoModelOptions
       return {
         stream: new ReadableStream<ModelStreamPart>({
           async pull(controller) {
-            if (delayMs > 0) await pause();
-            request.abortSignal?.throwIfAborted();
             const { value, done } = parts.next();
+            if (delayMs > 0 && value?.type.endsWith('-delta')) await pause();
+            request.abortSignal?.throwIfAborted();
             if (done) controller.close();
             else controller.enqueue(value);
           },

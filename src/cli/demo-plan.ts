@@ -2,7 +2,7 @@
 import { type DemoWork, listingOf, readsOf, type SearchHit, searchesOf } from './demo-work.ts';
 
 /** A call that the demo model asks for. */
-export interface PlannedCall {
+interface PlannedCall {
   readonly toolName: DemoTool;
   readonly input: Readonly<Record<string, string | number | boolean>>;
 }
@@ -14,7 +14,7 @@ export type DemoStep =
 
 /** The tools that the demo model knows how to use. */
 export const DEMO_TOOLS = ['list_files', 'read_file', 'search_text'] as const;
-export type DemoTool = (typeof DEMO_TOOLS)[number];
+type DemoTool = (typeof DEMO_TOOLS)[number];
 
 const MOST_LISTED = 500;
 const MOST_READ = 6;

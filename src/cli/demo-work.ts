@@ -2,7 +2,7 @@
 import type { Message, ModelRequest, ToolResultOutput } from '../model/model.ts';
 
 /** A tool call of this turn and what it gave. */
-export interface DemoCall {
+interface DemoCall {
   readonly toolName: string;
   readonly input: Readonly<Record<string, unknown>>;
   /** Which of the turn's responses asked for it, from 0. */

@@ -25,7 +25,8 @@ export function liveGauges(progress: TurnProgress, now: number, width: number): 
   const long = gauges.map(gauge => `${gauge.name} ${level(gauge)}`).join(SEPARATOR);
   const full = [long, ...tokens(progress), ...elapsed(progress, now)].join(SEPARATOR);
   const short = gauges.map(gauge => `${gauge.short} ${level(gauge)}`).join(SEPARATOR);
-  return [full, long].find(text => textWidth(text) <= width) ?? short;
+  const bare = gauges.map(level).join(SEPARATOR);
+  return [full, long, short].find(text => textWidth(text) <= width) ?? bare;
 }
 
 /** The gauges of a turn that has ended, one by one. */

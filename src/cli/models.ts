@@ -61,9 +61,12 @@ const PROVIDERS: ReadonlyMap<string, Provider> = new Map<string, Provider>([
 
 const CHOICES = `demo, ${[...PROVIDERS.keys()].map(name => `${name}/NAME`).join(', ')}, compatible:URL#NAME or replay:FILE`;
 
-/** The model that `choice` names. Throws `UsageError` for one that cannot be had: unknown, not installed, without a key, no recording. */
-export async function chooseModel(choice: string, env: Environment): Promise<ChosenModel> {
-  if (choice === 'demo') return demo();
+/** How long the demo model waits before each word where a person watches, in milliseconds. */
+const DEMO_DELAY_MS = 10;
+
+/** The model that `choice` names; `isWatched` says whether a person sees it work. Throws `UsageError` for one that cannot be had: unknown, not installed, without a key, no recording. */
+export async function chooseModel(choice: string, env: Environment, isWatched: boolean): Promise<ChosenModel> {
+  if (choice === 'demo') return demo(isWatched ? DEMO_DELAY_MS : 0);
   if (choice.startsWith('replay:')) return loadReplay(choice.slice('replay:'.length));
   if (choice.startsWith('compatible:')) return compatible(choice.slice('compatible:'.length), env);
   const slash = choice.indexOf('/');
@@ -79,10 +82,10 @@ export async function chooseModel(choice: string, env: Environment): Promise<Cho
   return { model: create(name), label: choice, keyVariable: provider.keyVariable };
 }
 
-async function demo(): Promise<ChosenModel> {
+async function demo(delayMs: number): Promise<ChosenModel> {
   const { demoModel } = await import('./demo-model.ts');
   return {
-    model: demoModel(),
+    model: demoModel({ delayMs }),
     label: 'demo (the offline demo model: works by rule, no key, no network)',
     defaultPrompt: 'What is in this folder, and what is it for?',
   };

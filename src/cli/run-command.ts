@@ -10,7 +10,7 @@ import { defineRunLoop } from './run-loop.ts';
 import type { SecretFilter } from './secrets.ts';
 import { UsageError } from './usage-error.ts';
 import type { View } from './view.ts';
-import { createView } from './views.ts';
+import { createView, isWatched } from './views.ts';
 
 /** How the command ended. */
 export interface CommandEnd {
@@ -30,7 +30,7 @@ export async function runCommand(args: readonly string[], host: Host, secrets: S
     host.stdout.write(RUN_HELP);
     return { exitStatus: EXIT.done, isLeftRunning: false };
   }
-  const chosen = await chooseModel(options.model, host.env);
+  const chosen = await chooseModel(options.model, host.env, isWatched(options, host));
   const prompt = options.prompt ?? chosen.defaultPrompt;
   if (prompt === undefined) throw new UsageError('there is no prompt: say what is to be done, in quotes');
   const session = await openSession(chosen, options, host);

@@ -22,7 +22,6 @@ export function defineRunLoop({ model, tools }: ChosenModel, options: RunOptions
     stream,
     // A person who waits for an answer is better served by one from what was found than by none.
     atLimit: 'answer',
-    announceLimits: true,
     modes: {
       base: {},
       'read-only': { tools: tools ?? workspaceTools({ readOnly: true }), instructions: READ_ONLY },

@@ -13,13 +13,15 @@ import type { View, ViewOutput } from './view.ts';
 const DEFAULT_COLUMNS = 80;
 const DEFAULT_ROWS = 24;
 
+type ViewOptions = Pick<RunOptions, 'json' | 'quiet'>;
+
 /** The view for these options on these streams. */
-export function createView(options: Pick<RunOptions, 'json' | 'quiet'>, host: Host, secrets: SecretFilter): View {
+export function createView(options: ViewOptions, host: Host, secrets: SecretFilter): View {
   const { stdout, stderr, clock } = host;
   const output: ViewOutput = { answer: text => stdout.write(text), progress: text => stderr.write(text) };
   if (options.json) return new JsonView(output, secrets, options.quiet);
   if (options.quiet) return new QuietView(output, secrets);
-  if (!isLive(host)) return new PlainView(output, secrets, clock, stdout.isTTY === true);
+  if (!isWatched(options, host)) return new PlainView(output, secrets, clock, stdout.isTTY === true);
   return new TerminalView({
     ...{ output, secrets, clock },
     paint: createPainter(true),
@@ -28,9 +30,9 @@ export function createView(options: Pick<RunOptions, 'json' | 'quiet'>, host: Ho
   });
 }
 
-/** Whether both streams are one terminal that can be drawn on, and nobody said no. */
-function isLive({ stdout, stderr, env }: Host): boolean {
-  const saysNo = (env.NO_COLOR ?? '') !== '' || env.TERM === 'dumb';
+/** Whether a person sees the run as it goes: both streams are a terminal that can be drawn on, and nobody said no. */
+export function isWatched({ json, quiet }: ViewOptions, { stdout, stderr, env }: Host): boolean {
+  const saysNo = json || quiet || (env.NO_COLOR ?? '') !== '' || env.TERM === 'dumb';
   return stdout.isTTY === true && stderr.isTTY === true && !saysNo;
 }
 

@@ -37,7 +37,7 @@ export interface ResolvedWorkspaceToolsOptions {
 }
 
 /** What `run_command` does unless told otherwise. */
-export const DEFAULT_RUN_COMMAND: Required<RunCommandOptions> = Object.freeze({
+const DEFAULT_RUN_COMMAND: Required<RunCommandOptions> = Object.freeze({
   shell: false,
   timeoutMs: 120_000,
   graceMs: 2_000,

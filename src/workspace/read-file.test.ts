@@ -98,7 +98,7 @@ describe('read_file', () => {
     bench = await workspaceBench({ 'src/a.ts': '' });
     await writeFile(join(bench.base, 'secret.txt'), 'hidden');
     await symlink('../secret.txt', join(bench.root, 'link'));
-    execFileSync('mkfifo', [join(bench.root, 'pipe')]);
+    execFileSync('/bin/sh', ['-c', 'mkfifo "$0"', join(bench.root, 'pipe')]);
     expect(await read('src')).toBe('src: it is a folder, not a file');
     expect(await read('absent.txt')).toBe('there is no file or folder absent.txt');
     expect(await read('pipe')).toBe('pipe: it is neither a file nor a folder');

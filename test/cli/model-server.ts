@@ -73,13 +73,17 @@ async function answer(
   }
   if (reply.hangs === true) return;
   const finish = reply.calls === undefined ? 'stop' : 'tool_calls';
-  response.write(chunk({ delta: {}, finish_reason: finish }, { prompt_tokens: 700, completion_tokens: 80, total_tokens: 780 }));
+  response.write(
+    chunk({ delta: {}, finish_reason: finish }, { prompt_tokens: 700, completion_tokens: 80, total_tokens: 780 }),
+  );
   response.end('data: [DONE]\n\n');
 }
 
 function deltas({ text = [], calls = [] }: ServedReply): object[] {
   const asked = calls.map(({ name, input }, index) => ({
-    tool_calls: [{ index, id: `call-${index}`, type: 'function', function: { name, arguments: JSON.stringify(input) } }],
+    tool_calls: [
+      { index, id: `call-${index}`, type: 'function', function: { name, arguments: JSON.stringify(input) } },
+    ],
   }));
   return [{ role: 'assistant', content: '' }, ...text.map(content => ({ content })), ...asked];
 }

@@ -8,7 +8,7 @@ import { workspaceTools } from 'looprig/workspace';
 import { openWorkspace } from '../../src/session/workspace.ts';
 
 /** What a call gave, as the model would read it. */
-export interface BenchResult {
+interface BenchResult {
   readonly text: string;
   readonly isError: boolean;
 }

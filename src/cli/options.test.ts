@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest';
+import { parseRunOptions, type RunOptions } from './options.ts';
+import { UsageError } from './usage-error.ts';
+
+const DEFAULTS: RunOptions = {
+  prompt: undefined,
+  workspace: '.',
+  model: 'demo',
+  limits: {},
+  mode: 'base',
+  approve: 'none',
+  allowCommands: false,
+  stream: true,
+  json: false,
+  quiet: false,
+  help: false,
+};
+
+describe('arguments that are read', () => {
+  it.each<[readonly string[], Partial<RunOptions>]>([
+    [[], {}],
+    [['what is this?'], { prompt: 'what is this?' }],
+    [['--workspace', 'a', 'what?'], { workspace: 'a', prompt: 'what?' }],
+    [['what?', '--workspace=a'], { workspace: 'a', prompt: 'what?' }],
+    [['--model', 'anthropic/claude'], { model: 'anthropic/claude' }],
+    [['--model=compatible:http://x/v1#a=b'], { model: 'compatible:http://x/v1#a=b' }],
+    [['--limits', 'calls=2'], { limits: { calls: 2 } }],
+    [['--mode', 'read-only'], { mode: 'read-only' }],
+    [['--mode', 'base'], { mode: 'base' }],
+    [['--approve', 'all'], { approve: 'all' }],
+    [['--approve', 'none'], { approve: 'none' }],
+    [
+      ['--allow-commands', '--no-stream', '--json', '--quiet'],
+      { allowCommands: true, stream: false, json: true, quiet: true },
+    ],
+    [['--debug'], {}],
+    [['-h'], { help: true }],
+    [['--help'], { help: true }],
+    [['--', '--json'], { prompt: '--json' }],
+  ])('%j', (args, options) => {
+    expect(parseRunOptions(args)).toEqual({ ...DEFAULTS, ...options });
+  });
+});
+
+describe('arguments that are refused with one sentence', () => {
+  it.each<[readonly string[], string]>([
+    [['--jsno'], 'there is no option --jsno: "looprig run --help" lists them'],
+    [['-x'], 'there is no option -x: "looprig run --help" lists them'],
+    [['--toString'], 'there is no option --toString: "looprig run --help" lists them'],
+    [['--model'], '--model needs a value: "looprig run --help" shows which'],
+    [['--model', '--json'], '--model needs a value: "looprig run --help" shows which'],
+    [['--model='], '--model needs a value: "looprig run --help" shows which'],
+    [['--json=yes'], '--json takes no value: leave out "=yes"'],
+    [['--model', 'a', '--model', 'b'], '--model is given twice: give it once'],
+    [['two', 'prompts'], 'the prompt must be one argument, and there are 2: put it in quotes'],
+    [[' '], 'the prompt is empty: say what is to be done'],
+    [['--mode', 'fast'], 'there is no mode "fast": give base or read-only'],
+    [['--approve', 'ask'], '--approve ask comes with a later version: give all or none'],
+    [['--approve', 'some'], '--approve must be all or none, not "some"'],
+  ])('%j', (args, message) => {
+    expect(() => parseRunOptions(args)).toThrow(new UsageError(message));
+  });
+});
