@@ -18,7 +18,7 @@ const call = (changes: Partial<ToolCall> = {}): ToolCall => ({
   turnId: 't1',
   stepId: 'st1',
   signal: new AbortController().signal,
-  budget: { iterations: 1, calls: 1, tokens: 1 },
+  budget: { iterationsLeft: 1, callsLeft: 1, tokensLeft: 1 },
   progress: () => undefined,
   ...changes,
 });

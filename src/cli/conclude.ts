@@ -10,15 +10,9 @@ import {
 import type { RunEnd } from './view.ts';
 
 /** The exit statuses of the program. */
-export const EXIT = Object.freeze({
-  done: 0,
-  failed: 1,
-  usage: 2,
-  limit: 3,
-  denied: 4,
-  interrupted: 130,
-  terminated: 143,
-});
+export const EXIT: Readonly<
+  Record<'done' | 'failed' | 'usage' | 'limit' | 'denied' | 'interrupted' | 'terminated', number>
+> = Object.freeze({ done: 0, failed: 1, usage: 2, limit: 3, denied: 4, interrupted: 130, terminated: 143 });
 
 /** What is known beside the result. */
 interface Circumstances {

@@ -2,7 +2,7 @@
 import { LIMIT_NAMES } from './limit-option.ts';
 
 /** `looprig --help`. */
-export const HELP = `looprig: an agent loop whose tool use is bounded, honest and durable
+export const HELP: string = `looprig: an agent loop whose tool use is bounded, honest and durable
 
 Usage
   looprig run ["prompt"] [options]   work on a folder, once
@@ -15,7 +15,7 @@ Examples
 `;
 
 /** `looprig run --help`. */
-export const RUN_HELP = `Usage: looprig run ["prompt"] [options]
+export const RUN_HELP: string = `Usage: looprig run ["prompt"] [options]
 
 Runs one turn on a folder, with tools that list, search, read, write and edit its files.
 

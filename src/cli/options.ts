@@ -5,10 +5,9 @@ import { parseLimits } from './limit-option.ts';
 import { UsageError } from './usage-error.ts';
 
 /** The ways in which the program's loop can work. */
-export const MODES = Object.freeze(['base', 'read-only'] as const);
+export type ModeName = 'base' | 'read-only';
 
-/** The name of a mode. */
-export type ModeName = (typeof MODES)[number];
+const MODES: readonly ModeName[] = ['base', 'read-only'];
 
 /** What `looprig run` was asked to do. */
 export interface RunOptions {

@@ -13,6 +13,7 @@ export async function runProgram(args: readonly string[], host: Host): Promise<C
   const secrets = new SecretFilter(host.env);
   const isDebug = args.includes('--debug');
   try {
+    requireNode(process.versions.node);
     const end = await dispatch(args, host, secrets);
     if (isDebug && end.error !== undefined) host.stderr.write(stackOf(end.error, secrets));
     return end;
@@ -45,6 +46,13 @@ async function dispatch(args: readonly string[], host: Host, secrets: SecretFilt
     }
   }
   return { exitStatus: EXIT.done, isLeftRunning: false };
+}
+
+/** Throws `UsageError` for a version of Node that is too old, which would fail later in a way that says nothing. */
+export function requireNode(version: string): void {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  if (major > 22 || (major === 22 && minor >= 13)) return;
+  throw new UsageError(`looprig needs Node 22.13 or later, and this is ${version}: install a newer one`);
 }
 
 async function readVersion(): Promise<string> {

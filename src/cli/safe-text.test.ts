@@ -43,6 +43,11 @@ describe('text in pieces', () => {
     expect(inPieces(text, size, secrets)).toBe(neutralise(secrets.clean(text)));
   });
 
+  it('hides a key whose end is the beginning of another one', () => {
+    const two = new SecretFilter({ OPENAI_API_KEY: '12345678ab', LOOPRIG_API_KEY: 'abcdefgh12' });
+    expect(inPieces('the key 12345678ab is', 18, two)).toBe('the key [redacted] is');
+  });
+
   it('waits for the rest of what may be a key, and for nothing else', () => {
     const stream = new SafeStream(secrets);
     expect(stream.push('the key is sk-te')).toBe('the key is ');

@@ -36,17 +36,21 @@ export class SafeStream {
 
   /** What can be shown now. */
   push(piece: string): string {
-    const text = this.#secrets.clean(this.#held + piece);
+    const text = this.#held + piece;
     const half = /(?:[\ud800-\udbff]|\r+)$/.exec(text)?.[0].length ?? 0;
-    const kept = Math.max(half, this.#secrets.openEnd(text));
-    this.#held = text.slice(text.length - kept);
-    return neutralise(text.slice(0, text.length - kept));
+    const settled = Math.min(text.length - half, this.#secrets.settledLength(text));
+    this.#held = text.slice(settled);
+    return this.#safe(text.slice(0, settled));
   }
 
   /** What was held back: nothing more comes. */
   end(): string {
-    const rest = neutralise(this.#held);
+    const rest = this.#safe(this.#held);
     this.#held = '';
     return rest;
+  }
+
+  #safe(text: string): string {
+    return neutralise(this.#secrets.clean(text));
   }
 }

@@ -24,6 +24,11 @@ const LEAST_REDRAW_MS = 30;
 const MOST_CALL_ROWS = 8;
 const ROWS_KEPT_FREE = 4;
 
+/** The most empty rows at the beginning of the live area. */
+const MOST_EMPTY_ROWS = 2;
+
+const EMPTY_ROW: Row = Object.freeze({ painted: '', width: 0 });
+
 /** The most rows of a prompt that are shown. */
 const MOST_PROMPT_ROWS = 3;
 
@@ -239,15 +244,14 @@ export class TerminalView implements View {
     const width = this.#width;
     const status = fitRow([{ text: liveGauges(this.#progress, now, width), look: 'dim' }], [], width, this.#paint);
     const busy = this.#busyRows(now);
-    if (busy.length === 0) return [status];
-    const above: readonly Row[] = this.#isApart ? [{ painted: '', width: 0 }] : [];
-    return [...above, ...busy, { painted: '', width: 0 }, status];
+    const rowsBefore = busy.length === 0 ? 0 : this.#rowsBefore;
+    return [...Array<Row>(rowsBefore).fill(EMPTY_ROW), ...busy, EMPTY_ROW, status];
   }
 
-  /** Whether what the live area begins with is of another kind than what stands above it. */
-  get #isApart(): boolean {
+  /** How many empty rows are between what stands above and what the live area begins with. */
+  get #rowsBefore(): number {
     const kind: Kind = this.#flow.partial === '' ? 'line' : this.#flowKind;
-    return kind !== this.#above;
+    return kind === this.#above ? Math.min(this.#emptyRows, MOST_EMPTY_ROWS) : 1;
   }
 
   #busyRows(now: number): readonly Row[] {

@@ -62,13 +62,14 @@ function prefixLength(text: string, width: number): number {
 
 /**
  * The first row of a text that is wider than `width`, broken at a space where there is one, and what is left for the next rows;
- * `undefined` for a text that fits.
+ * `undefined` for a text that fits, or is a single character.
  */
 export function takeRow(text: string, width: number): { readonly row: string; readonly rest: string } | undefined {
   if (textWidth(text) <= width) return undefined;
   // A row holds at least one character, or nothing would ever be taken.
   const first = graphemes.segment(text)[Symbol.iterator]().next().value?.segment.length ?? 1;
-  const length = Math.max(prefixLength(text, Math.max(width, 1)), first);
+  const length = Math.max(prefixLength(text, width), first);
+  if (length === text.length) return undefined;
   if (text[length] === ' ') return { row: text.slice(0, length), rest: text.slice(length + 1) };
   const space = text.lastIndexOf(' ', length - 1);
   const isIndent = text.slice(0, space + 1).trim() === '';

@@ -20,11 +20,11 @@ export interface ToolCall {
   progress(update: JSONValue): void;
 }
 
-/** What is left of a turn's limits after the batch that the call belongs to. */
+/** What is left of a turn's limits after the batch that the call belongs to; 0 for nothing. Give it to a turn of another session as its `budget`. */
 export interface ToolBudget {
-  readonly iterations: number;
-  readonly calls: number;
-  readonly tokens: number;
+  readonly iterationsLeft: number;
+  readonly callsLeft: number;
+  readonly tokensLeft: number;
 }
 
 /** One part of a tool's result. `data` is base64 text or bytes. */

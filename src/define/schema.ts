@@ -206,8 +206,12 @@ const OUTER_KEYWORDS: ReadonlySet<string> = new Set([
   ...['items', 'prefixItems', 'additionalItems', 'unevaluatedItems', 'allOf', 'dependencies', 'dependentSchemas'],
 ]);
 
+/** More are never shown, and a model may send thousands. */
+const MOST_ERRORS = 200;
+
 /** A failure deep in the value is reported for it and for each level above it: only the deepest say anything. */
-function leaves(errors: readonly OutputUnit[]): SchemaIssue[] {
+function leaves(all: readonly OutputUnit[]): SchemaIssue[] {
+  const errors = all.slice(0, MOST_ERRORS);
   const inner = errors.filter(error => !OUTER_KEYWORDS.has(error.keyword));
   const deepest = inner.filter(error => error.keyword !== 'false' || !inner.some(other => saysMore(other, error)));
   return (deepest.length > 0 ? deepest : errors).map(({ instanceLocation, keyword, error }) => ({

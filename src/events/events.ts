@@ -171,6 +171,8 @@ export interface ObserverFailed extends EventHeader {
 /** This reader was too slow for the deltas: so many ephemeral events were left out here. Enduring ones never are. */
 export interface EventsDropped extends EventHeader {
   readonly type: 'events.dropped';
+  /** The turn, for a reader of one turn. */
+  readonly turnId?: string;
   readonly count: number;
 }
 /** The session's mode changed: it holds from the next turn on. */

@@ -12,6 +12,7 @@ import type { JournalEntry, LeftBehind } from '../journal/journal.ts';
 import { answered, type CallResult, type Preparation, type PreparedCall, prepareCall, RunningCall } from './call.ts';
 import type { Permission, TurnContext } from './context.ts';
 import type { Deadline } from './deadlines.ts';
+import { settleInTime } from './in-time.ts';
 import { abortReason, type InterruptionCause, STOPPED } from './interruption.ts';
 import { Lanes } from './lanes.ts';
 import type { RepeatWatch } from './repeat.ts';
@@ -65,13 +66,9 @@ async function prepareAll(turn: TurnContext, calls: readonly RequestedCall[]): P
 
 /** A schema or a tool that never says what it was asked does not hold the turn. */
 async function inTime(turn: TurnContext, preparation: Promise<Preparation>): Promise<Preparation> {
-  const { callTimeoutMs } = turn.limits;
-  const late = Promise.withResolvers<Preparation>();
-  const deadline = turn.deadlines.set(callTimeoutMs, () => {
-    late.resolve({ refused: answered('refused', `not run: preparing it took longer than ${callTimeoutMs} ms`) });
-  });
-  const prepared = await turn.interruption.race(Promise.race([preparation, late.promise]));
-  turn.deadlines.clear(deadline);
+  const prepared = await settleInTime(turn, preparation, timeoutMs => ({
+    refused: answered('refused', `not run: preparing it took longer than ${timeoutMs} ms`),
+  }));
   if (prepared !== STOPPED) return prepared;
   return { refused: answered('not_run', `not run: ${stoppedBecause(turn.interruption.cause)}`) };
 }

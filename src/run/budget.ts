@@ -65,9 +65,9 @@ export class Budget {
   left(): ToolBudget {
     const { iterations, calls, tokens } = this.#limits;
     return Object.freeze({
-      iterations: Math.max(0, iterations - this.iterations),
-      calls: Math.max(0, calls - this.calls),
-      tokens: Math.max(0, tokens - this.usage.totalTokens),
+      iterationsLeft: Math.max(0, iterations - this.iterations),
+      callsLeft: Math.max(0, calls - this.calls),
+      tokensLeft: Math.max(0, tokens - this.usage.totalTokens),
     });
   }
 

@@ -73,6 +73,11 @@ export async function checkOutput({ schema }: OutputContract, text: string): Pro
   }
 }
 
+/** What stands for a check that takes too long. */
+export function uncheckedOutput(timeoutMs: number): CheckedOutput {
+  return { issues: [`the answer could not be checked in ${timeoutMs} ms`] };
+}
+
 /** Why a control call beside other calls is not taken. */
 export const NOT_ALONE: string = `not taken: call ${STRUCTURED_OUTPUT_TOOL_NAME} alone, once, after all other calls are answered`;
 

@@ -29,8 +29,10 @@ import type { FinishReason, JSONValue } from '../model/model.ts';
 import { type BatchOutcome, refuseBatch, runBatch } from './batch.ts';
 import { Budget, nearEntries, nearLine } from './budget.ts';
 import type { TurnContext } from './context.ts';
+import { settleInTime } from './in-time.ts';
+import { STOPPED } from './interruption.ts';
 import type { TurnError, TurnResult } from './outcome.ts';
-import { checkOutput, NOT_ALONE, type SortedResponse, sortResponse, unfitLine } from './output.ts';
+import { checkOutput, NOT_ALONE, type SortedResponse, sortResponse, uncheckedOutput, unfitLine } from './output.ts';
 import { RepeatWatch } from './repeat.ts';
 import type { ModelResponse, RequestedCall } from './response.ts';
 import { requestModel, type StepReply } from './step.ts';
@@ -177,7 +179,8 @@ class TurnRun {
   ): Promise<TurnResult | undefined> {
     const { output, behaviour } = this.#turn;
     if (response.isEmpty) return this.#fail(emptyResponse(response.finishReason));
-    const checked = output && (await checkOutput(output, text));
+    const checked = output && (await settleInTime(this.#turn, checkOutput(output, text), uncheckedOutput));
+    if (checked === STOPPED) return this.#stoppedWhileChecking(stepId, call);
     if (checked?.issues === undefined) {
       if (call !== undefined) this.#answerControl(stepId, call, 'done', 'taken as the final answer');
       this.#commit(stepId);
@@ -192,6 +195,13 @@ class TurnRun {
     return this.#unfit <= behaviour.outputRetries
       ? undefined
       : this.#fail(new OutputError(checked.issues, this.#unfit));
+  }
+
+  /** The answer was given but not checked: it stays in the history. */
+  #stoppedWhileChecking(stepId: string, call: RequestedCall | undefined): Promise<TurnResult> {
+    if (call !== undefined) this.#answerControl(stepId, call, 'refused', 'not checked: interrupted');
+    this.#commit(stepId);
+    return this.#endStopped([]);
   }
 
   /** The control tool's call needs its one result too; it is no event of a tool. */

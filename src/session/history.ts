@@ -74,6 +74,7 @@ export class SessionState {
         break;
       case 'history.imported':
         for (const message of record.messages) this.#commit(message);
+        this.canContinue = record.messages.length > 0 && record.messages.at(-1)?.role !== 'assistant';
         break;
       case 'mode.changed':
         this.mode = record.mode;

@@ -7,7 +7,8 @@
 import { v7 as uuid } from 'uuid';
 import type { BoundLoop, BoundMode } from '../bind/bound-loop.ts';
 import type { Clock } from '../clock.ts';
-import { type ResolvedToolLimits, resolveModeLimits, type ToolLimits } from '../define/limits.ts';
+import { type ResolvedToolLimits, readLimits, resolveModeLimits, type ToolLimits } from '../define/limits.ts';
+import type { ToolBudget } from '../define/tool.ts';
 import { SessionBusyError, SessionError, TurnInterruptedError } from '../errors.ts';
 import { EventHub, type EventReader } from '../events/event-stream.ts';
 import type { SessionEvent, TurnEvent } from '../events/events.ts';
@@ -20,6 +21,7 @@ import { Interruption } from '../run/interruption.ts';
 import type { DoneResult, TurnResult } from '../run/outcome.ts';
 import { type OutputContract, outputContract } from '../run/output.ts';
 import { runTurn, summaryOf } from '../run/turn.ts';
+import { show } from '../show.ts';
 import { type GateAnswer, GateKeeper, type GateOptions } from './gate.ts';
 import type { SessionState } from './history.ts';
 import { type UserInput, userMessage } from './input.ts';
@@ -29,6 +31,8 @@ import { Turn } from './turn.ts';
 export interface TurnOptions {
   /** Limits for this turn alone, over the mode's, field by field. */
   readonly limits?: ToolLimits;
+  /** What another turn has left (`call.budget` of a tool): no limit of this turn is larger, and 0 means nothing. Default: no cap. */
+  readonly budget?: ToolBudget;
 }
 
 /** Options of `submit`. */
@@ -55,10 +59,16 @@ export interface SessionParts {
   readonly observers: readonly ((event: SessionEvent) => void)[];
 }
 
+/** What a turn was given of its own; its mode's limits are known when it begins. */
+interface TurnLimits {
+  readonly own: ToolLimits | undefined;
+  readonly budget: ToolBudget | undefined;
+}
+
 /** A turn that waits or runs. */
 interface Job {
   readonly turnId: string;
-  readonly limits: ToolLimits | undefined;
+  readonly limits: TurnLimits | undefined;
   /** The record that begins it; for a queued one it names the input that was recorded before. */
   readonly opening: { readonly message?: UserMessage; readonly inputId?: string };
   readonly interruption: Interruption;
@@ -142,7 +152,7 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
   submit(input: UserInput, options: SubmitOptions = {}): Turn<Output> {
     this.#requireOpen();
     const message = userMessage(input);
-    const limits = this.#checkedLimits(options.limits);
+    const limits = this.#limitsFor(options);
     if (this.#active === undefined) return this.#start(this.#job(limits, { message }));
     if (options.queue === 'reject') throw new SessionBusyError();
     if (options.queue !== undefined && options.queue !== 'queue') {
@@ -184,7 +194,7 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
     if (!this.#state.canContinue) {
       throw new SessionError('nothing_to_continue', 'the last turn ended with an answer: submit a new input instead');
     }
-    return this.#start(this.#job(this.#checkedLimits(options.limits), {}));
+    return this.#start(this.#job(this.#limitsFor(options), {}));
   }
 
   /** Changes the mode, from the next turn on. Throws `SessionError` `unknown_mode`. */
@@ -246,18 +256,21 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
     if (this.#writer.failure !== undefined) throw this.#writer.failure;
   }
 
-  #checkedLimits(limits: ToolLimits | undefined): ToolLimits | undefined {
-    if (limits !== undefined) resolveModeLimits(this.#mode.limits, limits, 'limits'); // refused here, not when its turn comes
-    return limits;
+  /** The limits of a turn that has its own, checked now and not when its turn comes. */
+  #limitsFor({ limits, budget }: TurnOptions): TurnLimits | undefined {
+    if (limits === undefined && budget === undefined) return undefined;
+    const own = limits === undefined ? undefined : readLimits(limits, 'limits');
+    if (budget !== undefined) requireBudget(budget);
+    return { own, budget };
   }
 
-  #job(limits: ToolLimits | undefined, opening: Job['opening'], turnId: string = uuid()): Job {
+  #job(limits: TurnLimits | undefined, opening: Job['opening'], turnId: string = uuid()): Job {
     const result = Promise.withResolvers<TurnResult>();
     const interruption = new Interruption();
     return { turnId, limits, opening, interruption, result, afterSeq: this.#hub.lastSeq, final: undefined };
   }
 
-  #enqueue(message: UserMessage, limits: ToolLimits | undefined): Turn<Output> {
+  #enqueue(message: UserMessage, limits: TurnLimits | undefined): Turn<Output> {
     const job = this.#job(limits, { inputId: uuid() });
     this.#queue.push(job);
     const received: JournalEntry = { type: 'input.received', inputId: job.opening.inputId!, as: 'turn', message };
@@ -289,7 +302,7 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
   /** Runs a turn to its end, then the next one. Never rejects: whatever happens is the turn's result. */
   async #run(job: Job): Promise<void> {
     const mode = this.#mode;
-    const limits = job.limits === undefined ? mode.limits : resolveModeLimits(mode.limits, job.limits, 'limits');
+    const limits = job.limits === undefined ? mode.limits : effectiveLimits(mode.limits, job.limits);
     const { turnId, opening } = job;
     const context = this.#context(job, mode, limits);
     const started = {
@@ -394,6 +407,29 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
       return { type: 'input.steered', turnId, inputId };
     });
   }
+}
+
+function requireBudget(budget: ToolBudget): void {
+  for (const name of ['iterationsLeft', 'callsLeft', 'tokensLeft'] as const) {
+    const left: unknown = budget?.[name];
+    if (typeof left === 'number' && left >= 0) continue;
+    throw new SessionError(
+      'invalid_option',
+      `"budget.${name}" must be a number that is not negative, not ${show(left)}`,
+    );
+  }
+}
+
+/** A turn's limits over its mode's, and none of them larger than the budget that it was given. */
+function effectiveLimits(base: ResolvedToolLimits, { own, budget }: TurnLimits): ResolvedToolLimits {
+  const limits = resolveModeLimits(base, own, 'limits');
+  if (budget === undefined) return limits;
+  return Object.freeze({
+    ...limits,
+    iterations: Math.min(limits.iterations, budget.iterationsLeft),
+    calls: Math.min(limits.calls, budget.callsLeft),
+    tokens: Math.min(limits.tokens, budget.tokensLeft),
+  });
 }
 
 const NOTHING: readonly JournalEntry[] = Object.freeze([]);

@@ -22,7 +22,7 @@ async function run(
     turnId: 't',
     stepId: 'st',
     signal,
-    budget: { iterations: 1, calls: 1, tokens: 1 },
+    budget: { iterationsLeft: 1, callsLeft: 1, tokensLeft: 1 },
     progress: () => {},
   };
   return (await build(tool)).execute(input, call);

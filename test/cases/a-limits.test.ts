@@ -5,11 +5,12 @@ import {
   defineRig,
   defineTool,
   type Rig,
-  type ToolBudget,
+  STRUCTURED_OUTPUT_TOOL_NAME,
   ToolLimitError,
 } from 'looprig';
-import { manualClock, type ScriptedReply, scriptedTool } from 'looprig/testing';
+import { assertPaired, manualClock, type ScriptedReply, scriptedTool } from 'looprig/testing';
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import {
   expectNextTurn,
   expectSound,
@@ -326,12 +327,56 @@ describe('at the limit on iterations', () => {
   );
 });
 
+describe('structured output', () => {
+  const output = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] } as const;
+  const asText = { text: '{"n": "x"}' };
+  const asCall = { calls: [{ tool: STRUCTURED_OUTPUT_TOOL_NAME, input: { n: 'x' } }] };
+
+  it.each([
+    ['text', asText, undefined, 3],
+    ['the control call', asCall, undefined, 3],
+    ['text', asText, 0, 1],
+    ['the control call', asCall, 4, 5],
+  ])(
+    'case 12: an answer by %s that never fits its schema is asked for again so often and no more (%#)',
+    async (_, reply, outputRetries, requests) => {
+      const model = insisting(() => reply);
+      const retries = outputRetries === undefined ? {} : { outputRetries };
+      const loop = defineLoop({ name: 'case', model, output, ...retries });
+      const session = await defineRig({ loops: [loop], clock: manualClock() }).open();
+      const result = await session.submit('go').result;
+      expect(result).toMatchObject({ status: 'failed', error: { kind: 'invalid_output' } });
+      expect(model.requests).toHaveLength(requests);
+      assertPaired(session.history);
+    },
+  );
+
+  it('case 12: a schema that never says whether the answer fits does not hold an interrupted turn', async () => {
+    const never = z.object({ n: z.number() }).refine(() => new Promise<boolean>(() => {}));
+    const clock = manualClock();
+    const loop = defineLoop({
+      name: 'case',
+      model: insisting(() => ({ text: '{"n": 1}' })),
+      output: never,
+      outputRetries: 0,
+    });
+    const session = await defineRig({ loops: [loop], clock }).open();
+    const turn = session.submit('go');
+    clock.setTimer(() => turn.interrupt(), 10);
+    expect(await clock.runUntil(turn.result)).toMatchObject({ status: 'interrupted', text: '{"n": 1}' });
+    const overdue = session.submit('again').result;
+    expect(await clock.runUntil(overdue)).toMatchObject({ status: 'failed', error: { kind: 'invalid_output' } });
+    assertPaired(session.history);
+  });
+});
+
 describe('delegates', () => {
   const schema = { type: 'object' } as const;
 
   it.each([
-    ['what the parent has left', 6, (left: ToolBudget) => left, 5],
-    ['its own limit', 50, (left: ToolBudget) => ({ calls: Math.min(left.calls, 3) }), 3],
+    ['what the parent has left', 6, {}, 5],
+    ['its own limit, where that is less', 50, { calls: 3 }, 3],
+    ['a parent that has nothing left', 1, {}, 0],
   ])('case 8: a child session whose model loops for ever is bounded by %s', async (_, parentCalls, limits, ran) => {
     const work = scriptedTool('work');
     const child = defineLoop({
@@ -347,7 +392,7 @@ describe('delegates', () => {
       input: schema,
       async execute(_input, call) {
         await using session = await rig.open({ loop: 'child' });
-        const { status, calls, ...result } = await session.submit('go', { limits: limits(call.budget) }).result;
+        const { status, calls, ...result } = await session.submit('go', { limits, budget: call.budget }).result;
         return { status, calls, limit: 'error' in result ? result.error.message : undefined };
       },
     });
@@ -363,7 +408,10 @@ describe('delegates', () => {
 
   it('case 8: a tool is told what is left after its own batch, down to nothing', async () => {
     const seen: unknown[] = [];
-    const t = scriptedTool('t', (_, { budget }) => void seen.push([budget.calls, budget.iterations, budget.tokens]));
+    const t = scriptedTool(
+      't',
+      (_, { budget }) => void seen.push([budget.callsLeft, budget.iterationsLeft, budget.tokensLeft]),
+    );
     const usage = { inputTokens: 30, outputTokens: 10 };
     const opened = await open({
       model: saying({ ...calls(1), usage }, { ...calls(2), usage }),

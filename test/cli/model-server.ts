@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 
 /** One call that the model asks for. */
-export interface ServedCall {
+interface ServedCall {
   readonly name: string;
   readonly input: unknown;
 }

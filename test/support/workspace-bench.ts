@@ -52,7 +52,7 @@ export async function workspaceBench(
       const tool = find(name);
       const checked = await tool.validate(structuredClone(input));
       if (checked.issues !== undefined) return { text: `invalid: ${JSON.stringify(checked.issues)}`, isError: true };
-      const budget = { iterations: 1, calls: 1, tokens: 1 };
+      const budget = { iterationsLeft: 1, callsLeft: 1, tokensLeft: 1 };
       const ids = { ...owner, turnId: 'turn', stepId: 'step', callId: 'call', toolName: name };
       const call: ToolCall = { ...ids, signal, budget, progress: () => undefined };
       try {
