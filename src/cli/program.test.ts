@@ -6,7 +6,5 @@ it.each(['22.13.0', '22.20.1', '24.0.0', '26.10.0'])('Node %s is new enough', ve
 });
 
 it.each(['18.20.0', '20.20.2', '22.12.9'])('Node %s is refused with one sentence', version => {
-  expect(() => requireNode(version)).toThrow(
-    `looprig needs Node 22.13 or later, and this is ${version}: install a newer one`,
-  );
+  expect(() => requireNode(version)).toThrow(`Node ${version} is too old: install Node 22.13 or later`);
 });

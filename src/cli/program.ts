@@ -52,7 +52,7 @@ async function dispatch(args: readonly string[], host: Host, secrets: SecretFilt
 export function requireNode(version: string): void {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   if (major > 22 || (major === 22 && minor >= 13)) return;
-  throw new UsageError(`looprig needs Node 22.13 or later, and this is ${version}: install a newer one`);
+  throw new UsageError(`Node ${version} is too old: install Node 22.13 or later`);
 }
 
 async function readVersion(): Promise<string> {
