@@ -37,7 +37,7 @@ export async function runBatch(
 ): Promise<BatchOutcome> {
   const prepared = await prepareAll(turn, calls);
   const permitted = await permitAll(turn, stepId, calls, prepared);
-  announce(turn, stepId, calls, permitted);
+  announce(turn, stepId, calls, prepared);
   return new BatchRun(turn, stepId, calls, permitted, repeat, budget).run();
 }
 

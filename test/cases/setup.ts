@@ -169,7 +169,7 @@ export function resultsIn(messages: readonly Message[]): readonly (readonly [str
 }
 
 /** A result's text, or its value. */
-export function shownValue(output: ToolResultOutput): unknown {
+function shownValue(output: ToolResultOutput): unknown {
   return output.type === 'execution-denied' ? output.reason : output.value;
 }
 
