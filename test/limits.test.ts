@@ -1,6 +1,7 @@
 /** What a turn may use, exactly: iterations, calls, tokens, repeats and time. */
 import {
   defineLoop,
+  EVENT_DURABILITY,
   type LimitReached,
   ToolLimitError,
   type TurnEvent,
@@ -87,9 +88,9 @@ describe('counts', () => {
     const opened = await open({ model: saying(asks(2), asks(1), done), tools: [t], limits });
     await play(opened);
     expect(budgets).toEqual([
-      { iterations: 4, calls: 8, tokens: 85 },
-      { iterations: 4, calls: 8, tokens: 85 },
-      { iterations: 3, calls: 7, tokens: 70 },
+      { iterationsLeft: 4, callsLeft: 8, tokensLeft: 85 },
+      { iterationsLeft: 4, callsLeft: 8, tokensLeft: 85 },
+      { iterationsLeft: 3, callsLeft: 7, tokensLeft: 70 },
     ]);
   });
 
@@ -137,7 +138,8 @@ describe('beyond a limit, atLimit: fail', () => {
     const { result, events } = await play(opened);
     expect(limitError(result)).toMatchObject({ limit: 'calls', calls: 3, maxCalls: 2 });
     expect(t.count).toBe(0);
-    expect(events.map(({ type }) => type)).toEqual(['turn.started', 'step.started', 'turn.failed']);
+    const enduring = events.filter(({ type }) => EVENT_DURABILITY[type] === 'enduring').map(({ type }) => type);
+    expect(enduring).toEqual(['turn.started', 'step.started', 'turn.failed']);
     expect(opened.session.history.map(({ role }) => role)).toEqual(['user']);
     await expectNextTurn(opened);
   });
@@ -160,6 +162,7 @@ describe('beyond a limit, atLimit: fail', () => {
     });
     const { result, events } = await play(opened);
     expect(result).toMatchObject({ status: 'done', calls: 120 });
+    expect(nearLimits(events)).toEqual([]);
     expect(JSON.parse(JSON.stringify(events))).toEqual(events);
   });
 });

@@ -233,18 +233,25 @@ export class EventReader<E extends SessionEvent> implements AsyncIterableIterato
   #deliver(event: SessionEvent): void {
     if (EVENT_DURABILITY[event.type] === 'enduring') this.#seenSeq = event.seq;
     if (event.type === 'turn.started') this.#contextSeq = event.seq - 1;
-    const waiter = this.#waiters.shift();
-    if (waiter !== undefined) waiter({ value: event as E, done: false });
-    else this.#queue.push(event as E);
-    if (this.turnId === undefined || !isTerminal(event)) return;
+    const isLast = this.turnId !== undefined && isTerminal(event);
+    // What was dropped is told where it is missing: before what comes live again, and never after the end.
+    if (this.#dropped > 0 && (isLast || this.#catchingUp === undefined)) this.#hand(this.#dropNote());
+    this.#hand(event as E);
+    if (!isLast) return;
     this.#isBehind = false;
     this.end();
   }
 
+  #hand(event: E): void {
+    const waiter = this.#waiters.shift();
+    if (waiter !== undefined) waiter({ value: event, done: false });
+    else this.#queue.push(event);
+  }
+
   #shift(): E | undefined {
     if (this.#head >= this.#queue.length) {
-      if (this.#dropped > 0) return this.#dropNote();
-      return this.#isBehind ? undefined : this.#takeFinal();
+      if (this.#isBehind) return undefined;
+      return this.#dropped > 0 ? this.#dropNote() : this.#takeFinal();
     }
     const event = this.#queue[this.#head++];
     if (this.#head === this.#queue.length) {
