@@ -86,31 +86,38 @@ export const NO_USAGE: Usage = Object.freeze({
   reasoningTokens: 0,
 });
 
-/** The usage of one response added to a sum. */
-export function addUsage(sum: Usage, added: ModelUsage | Usage): Usage {
-  const flat = typeof added.inputTokens === 'number' ? (added as Usage) : flattenUsage(added as ModelUsage);
+/** Two usages as one. */
+export function addUsage(sum: Usage, added: Usage): Usage {
   return {
-    inputTokens: sum.inputTokens + flat.inputTokens,
-    outputTokens: sum.outputTokens + flat.outputTokens,
-    totalTokens: sum.totalTokens + flat.totalTokens,
-    cachedInputTokens: sum.cachedInputTokens + flat.cachedInputTokens,
-    reasoningTokens: sum.reasoningTokens + flat.reasoningTokens,
+    inputTokens: sum.inputTokens + added.inputTokens,
+    outputTokens: sum.outputTokens + added.outputTokens,
+    totalTokens: sum.totalTokens + added.totalTokens,
+    cachedInputTokens: sum.cachedInputTokens + added.cachedInputTokens,
+    reasoningTokens: sum.reasoningTokens + added.reasoningTokens,
   };
 }
 
-function flattenUsage(usage: ModelUsage): Usage {
-  const inputTokens = count(usage.inputTokens?.total);
-  const outputTokens = count(usage.outputTokens?.total);
-  return {
-    inputTokens,
-    outputTokens,
-    totalTokens: inputTokens + outputTokens,
-    cachedInputTokens: count(usage.inputTokens?.cacheRead),
-    reasoningTokens: count(usage.outputTokens?.reasoning),
-  };
+/** A provider's usage as plain counts. What it leaves out, or sends in another shape, counts as nothing; never throws. */
+export function usageOf(usage: ModelUsage | undefined): Usage {
+  try {
+    const input: unknown = usage?.inputTokens;
+    const output: unknown = usage?.outputTokens;
+    const inputTokens = count(input, 'total');
+    const outputTokens = count(output, 'total');
+    return Object.freeze({
+      inputTokens,
+      outputTokens,
+      totalTokens: inputTokens + outputTokens,
+      cachedInputTokens: count(input, 'cacheRead'),
+      reasoningTokens: count(output, 'reasoning'),
+    });
+  } catch {
+    return NO_USAGE;
+  }
 }
 
-/** A provider may leave a count out, or send something that is no count. */
-function count(value: number | undefined): number {
+function count(counts: unknown, name: string): number {
+  const value =
+    typeof counts === 'object' && counts !== null ? Reflect.get(counts, name) : name === 'total' ? counts : 0;
   return typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0;
 }

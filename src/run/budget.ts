@@ -77,7 +77,8 @@ export class Budget {
     const { iterations, calls } = this.#limits;
     const near: NearLimit[] = [];
     if (iterations - this.iterations <= 2) near.push({ limit: 'iterations', used: this.iterations, max: iterations });
-    if (calls - this.calls <= calls / 10) near.push({ limit: 'calls', used: this.calls, max: calls });
+    if (calls !== Number.POSITIVE_INFINITY && calls - this.calls <= calls / 10)
+      near.push({ limit: 'calls', used: this.calls, max: calls });
     if (near.length === 0) return NONE;
     const key = `${this.iterations} ${this.calls}`;
     if (key === this.#announced) return NONE;

@@ -16,7 +16,7 @@ import type {
   ModelUsage,
   Usage,
 } from '../model/model.ts';
-import { addUsage, NO_USAGE } from '../model/model.ts';
+import { usageOf } from '../model/model.ts';
 
 /** A call as the model asked for it. */
 export interface RequestedCall {
@@ -92,7 +92,7 @@ export class ResponseBuilder {
         const kind = part.type === 'text-delta' ? 'text' : 'reasoning';
         const block = this.#open.get(`${kind} ${part.id}`) ?? this.#start(kind, part.id, undefined);
         block.text += part.delta;
-        if (part.providerMetadata !== undefined) block.metadata = part.providerMetadata;
+        if (part.providerMetadata !== undefined) block.metadata = own(part.providerMetadata);
         break;
       }
       case 'text-end':
@@ -122,7 +122,7 @@ export class ResponseBuilder {
     switch (part.type) {
       case 'text':
       case 'reasoning':
-        this.#blocks.push({ kind: part.type, text: part.text, metadata: part.providerMetadata, sealed: true });
+        this.#blocks.push({ kind: part.type, text: part.text, metadata: own(part.providerMetadata), sealed: true });
         break;
       case 'tool-call':
         if (part.providerExecuted === true) {
@@ -132,9 +132,9 @@ export class ResponseBuilder {
           this.#blocks.push({ kind: 'call', place: this.#calls.length });
           this.#calls.push({
             id: part.toolCallId,
-            toolName: part.toolName,
+            toolName: typeof part.toolName === 'string' && part.toolName !== '' ? part.toolName : UNNAMED,
             inputText: part.input,
-            metadata: part.providerMetadata,
+            metadata: own(part.providerMetadata),
           });
         }
         break;
@@ -147,11 +147,11 @@ export class ResponseBuilder {
           type: part.type,
           data: copyContent(part.data),
           mediaType: part.mediaType,
-          ...options(part.providerMetadata),
+          ...options(own(part.providerMetadata)),
         });
         break;
       case 'custom':
-        this.#part({ type: 'custom', kind: part.kind, ...options(part.providerMetadata) });
+        this.#part({ type: 'custom', kind: part.kind, ...options(own(part.providerMetadata)) });
         break;
       case 'source':
       case 'tool-approval-request':
@@ -193,7 +193,7 @@ export class ResponseBuilder {
       calls,
       text,
       finishReason: Object.freeze(this.#finishReason ?? { unified: 'other', raw: undefined }),
-      usage: this.#usage === undefined ? NO_USAGE : Object.freeze(addUsage(NO_USAGE, this.#usage)),
+      usage: usageOf(this.#usage),
       isEmpty: calls.length === 0 && text === '' && !content.some(isAnswer),
     };
   }
@@ -216,7 +216,7 @@ export class ResponseBuilder {
 
   /** The usage so far; none before the end. */
   usage(): Usage {
-    return this.#usage === undefined ? NO_USAGE : addUsage(NO_USAGE, this.#usage);
+    return usageOf(this.#usage);
   }
 
   #text(): string {
@@ -226,7 +226,7 @@ export class ResponseBuilder {
   }
 
   #start(kind: 'text' | 'reasoning', id: string, metadata: Metadata): OpenBlock {
-    const block: OpenBlock = { kind, text: '', metadata, sealed: false };
+    const block: OpenBlock = { kind, text: '', metadata: own(metadata), sealed: false };
     this.#open.set(`${kind} ${id}`, block);
     this.#blocks.push(block);
     return block;
@@ -237,7 +237,7 @@ export class ResponseBuilder {
     const block = this.#open.get(key);
     if (block === undefined) return;
     block.sealed = true;
-    if (metadata !== undefined) block.metadata = metadata;
+    if (metadata !== undefined) block.metadata = own(metadata);
     this.#open.delete(key);
   }
 
@@ -245,6 +245,14 @@ export class ResponseBuilder {
     this.#blocks.push({ kind: 'part', part });
   }
 }
+
+/** A copy, made when a part is taken: nobody else may change it, and what cannot be read fails the attempt and not the history. */
+function own(metadata: Metadata): Metadata {
+  return metadata === undefined ? undefined : copyContent(metadata);
+}
+
+/** What a call without a name is called by: providers refuse a history with none. */
+const UNNAMED = 'unnamed';
 
 /** Whether a part says something by itself. A provider's own marks (`custom`) and reasoning do not; text is looked at apart. */
 function isAnswer(part: AssistantContent): boolean {
@@ -278,14 +286,14 @@ function providerCall(part: Extract<ModelContent, { type: 'tool-call' }>): Assis
     toolName,
     input: parsedObject(input),
     providerExecuted: true,
-    ...options(providerMetadata),
+    ...options(own(providerMetadata)),
   };
 }
 
 function providerResult(part: Extract<ModelContent, { type: 'tool-result' }>): AssistantContent {
   const { toolCallId, toolName, result, isError, providerMetadata } = part;
   const output = { type: isError === true ? ('error-json' as const) : ('json' as const), value: result };
-  return { type: 'tool-result', toolCallId, toolName, output, ...options(providerMetadata) };
+  return { type: 'tool-result', toolCallId, toolName, output, ...options(own(providerMetadata)) };
 }
 
 function options(metadata: Metadata): { providerOptions?: NonNullable<Metadata> } {

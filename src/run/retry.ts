@@ -61,8 +61,9 @@ function isNetworkError(cause: unknown, depth: number): boolean {
 
 function retryAfterMs(cause: unknown, now: number): number | undefined {
   const headers = field(cause, 'responseHeaders');
-  const exact = Number(field(headers, 'retry-after-ms'));
-  if (Number.isFinite(exact) && exact >= 0) return exact;
+  const exact = field(headers, 'retry-after-ms');
+  const ms = typeof exact === 'string' ? Number(exact) : Number.NaN;
+  if (Number.isFinite(ms) && ms >= 0) return ms;
   const asked = field(headers, 'retry-after');
   if (typeof asked !== 'string') return undefined;
   const seconds = Number(asked);

@@ -28,11 +28,10 @@ export type StepReply =
 
 /** Asks the model, again where that may help, and gives its response or why there is none. */
 export async function requestModel(turn: TurnContext, step: StepRequest): Promise<StepReply> {
-  const request = modelRequest(turn, step);
   for (let attempt = 1; ; attempt++) {
     const builder = new ResponseBuilder();
     if (turn.interruption.cause !== undefined) return { kind: 'stopped', partial: builder };
-    const attempted = await attemptRequest(turn, step, request, builder);
+    const attempted = await attemptRequest(turn, step, modelRequest(turn, step), builder);
     if (turn.interruption.cause !== undefined) return { kind: 'stopped', partial: builder };
     if (attempted.response !== undefined) return { kind: 'response', response: attempted.response };
     const { failure } = attempted;
@@ -114,25 +113,34 @@ async function readStream(
   builder: ResponseBuilder,
 ): Promise<AttemptFailure | undefined> {
   const reader = stream.getReader();
-  // Cancelling settles a read that waits, even if the provider does not heed its signal.
-  const off = turn.interruption.onStop(() => void reader.cancel().catch(() => {}));
-  const inputs = new Map<string, string>();
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done || turn.interruption.cause !== undefined) break;
-      builder.add(value);
-      if (turn.watched) emitDelta(turn, step.stepId, value, inputs);
-    }
-  } finally {
-    off();
-    reader.releaseLock();
+  const reading = await turn.interruption.race(readAll(turn, step, reader, builder));
+  if (reading === STOPPED) {
+    // Nobody waits for this: a stream that does not heed it is left behind.
+    void Promise.resolve()
+      .then(() => reader.cancel())
+      .catch(() => {});
+    return undefined;
   }
-  if (turn.interruption.cause !== undefined) return undefined;
   if (builder.error !== undefined) return { kind: 'stream_broken', cause: builder.error.cause };
-  if (!builder.isFinished)
+  if (!builder.isFinished) {
     return { kind: 'stream_broken', cause: new Error('the response ended before it was finished') };
+  }
   return undefined;
+}
+
+async function readAll(
+  turn: TurnContext,
+  step: StepRequest,
+  reader: ReadableStreamDefaultReader<ModelStreamPart>,
+  builder: ResponseBuilder,
+): Promise<void> {
+  const inputs = new Map<string, string>();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done || turn.interruption.cause !== undefined) return;
+    builder.add(value);
+    if (turn.watched) emitDelta(turn, step.stepId, value, inputs);
+  }
 }
 
 function emitDelta(turn: TurnContext, stepId: string, part: ModelStreamPart, inputs: Map<string, string>): void {

@@ -54,7 +54,7 @@ export async function runTurn(turn: TurnContext, opening: JournalEntry): Promise
     turn.stage([opening]);
     return await run.steps();
   } catch (error) {
-    return run.lost(error);
+    return await run.lost(error);
   } finally {
     turn.deadlines.end();
   }
@@ -269,14 +269,16 @@ class TurnRun {
     return { status: 'interrupted', ...said, leftBehind, ...this.#figures() };
   }
 
-  /** The end of a turn whose journal failed: it cannot be recorded, but it is told. */
-  lost(cause: unknown): TurnResult {
-    const error = JournalError.is(cause)
-      ? cause
-      : new LooprigError('internal', 'the turn failed by a fault of looprig itself: please report it with the cause', {
-          cause,
-        });
-    return { status: 'failed', error, leftBehind: [], ...this.#figures() };
+  /** The end of a turn that threw: a journal that failed cannot record it, a fault of our own is recorded. */
+  async lost(cause: unknown): Promise<TurnResult> {
+    if (JournalError.is(cause)) return { status: 'failed', error: cause, leftBehind: [], ...this.#figures() };
+    this.#turn.interruption.stop({ kind: 'interrupted', reason: 'the turn failed' }); // nothing of it goes on
+    const message = 'the turn failed by a fault of looprig itself: please report it with its cause';
+    try {
+      return await this.#fail(new LooprigError('internal', message, { cause }));
+    } catch (failure) {
+      return this.lost(JournalError.is(failure) ? failure : new JournalError('store_failed', message, { cause }));
+    }
   }
 
   #end(entry: JournalEntry): Promise<void> {
