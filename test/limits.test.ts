@@ -22,6 +22,7 @@ import {
   resultsIn,
   saying,
 } from './cases/setup.ts';
+import { streamOf } from './support/stream-of.ts';
 
 /** A reply that makes so many calls, each with arguments of its own. */
 const asks = (count = 1, tool = 't'): ScriptedReply => ({
@@ -418,7 +419,7 @@ describe('tokens', () => {
       doStream: async () => {
         asked += 1;
         const parts = [call, { ...finish, usage: asked === 1 ? usage : honest }];
-        return { stream: ReadableStream.from(parts) };
+        return { stream: streamOf(parts) };
       },
     };
     const loop = defineLoop({ name: 'odd', model: model as never, tools: [t.definition], limits: { tokens: 100 } });

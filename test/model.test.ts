@@ -22,6 +22,7 @@ import {
   resultsIn,
   saying,
 } from './cases/setup.ts';
+import { streamOf } from './support/stream-of.ts';
 
 const done: ScriptedReply = { text: 'done' };
 const asks: ScriptedReply = { calls: [{ tool: 't', id: 'c1', input: { n: 1 } }] };
@@ -716,7 +717,7 @@ async function streaming(
   const respond = async (): Promise<unknown> => {
     const response = counter.isHealed ? answer : responses[Math.min(counter.count++, responses.length - 1)];
     if (typeof response === 'function') return response();
-    return { stream: ReadableStream.from(response as Iterable<unknown>) };
+    return { stream: streamOf(response as Iterable<unknown>) };
   };
   const model = {
     ...{ specificationVersion: 'v4', provider: 'odd', modelId: 'odd', supportedUrls: {} },
@@ -785,7 +786,7 @@ describe('a model that breaks its contract', () => {
     [
       'gives a stream that somebody else reads',
       () => {
-        const stream = ReadableStream.from(answer);
+        const stream = streamOf(answer);
         stream.getReader();
         return { stream };
       },
