@@ -475,6 +475,15 @@ describe('a result over resultBytes', () => {
   });
 });
 
+function hostile(): never {
+  throw new Error('hostile');
+}
+
+/** Something that looks like a promise. */
+function thenable(then: (resolve: (value: unknown) => void, reject: (error: Error) => void) => void): object {
+  return Object.fromEntries([['then', then]]);
+}
+
 describe('a result that the provider cannot carry', () => {
   const cycle = (): unknown => {
     const value: { self?: unknown; deep: { list: unknown[] } } = { deep: { list: [] } };
@@ -568,40 +577,17 @@ describe('a result that the provider cannot carry', () => {
         return proxy;
       },
     ],
-    [
-      'a then that throws',
-      () => ({
-        get then(): never {
-          throw new Error('hostile');
-        },
-      }),
-    ],
-    [
-      'a then that throws when it is called',
-      () => ({
-        then: () => {
-          throw new Error('hostile');
-        },
-      }),
-    ],
-    [
-      'a thenable that rejects',
-      () => ({ then: (_: unknown, reject: (error: Error) => void) => reject(new Error('hostile')) }),
-    ],
+    ['a then that throws', () => Object.defineProperty({}, 'then', { get: hostile, enumerable: true })],
+    ['a then that throws when it is called', () => thenable(hostile)],
+    ['a thenable that rejects', () => thenable((_, reject) => reject(new Error('hostile')))],
     [
       'a thenable that settles twice',
-      () => ({
-        // biome-ignore lint/suspicious/noThenProperty: a thenable is what is tested
-        then: (resolve: (value: unknown) => void, reject: (error: Error) => void) => {
-          resolve({
-            get x(): never {
-              throw new Error('hostile');
-            },
-          });
+      () =>
+        thenable((resolve, reject) => {
+          resolve(Object.defineProperty({}, 'x', { get: hostile, enumerable: true }));
           reject(new Error('second'));
           resolve('third');
-        },
-      }),
+        }),
     ],
     [
       'a getter that throws what cannot be looked at',
@@ -796,9 +782,6 @@ describe('results of several parts', () => {
 });
 
 describe('what a tool says of its call before it runs', () => {
-  const hostile = (): never => {
-    throw new Error('hostile');
-  };
   /** An object whose member can be read once. */
   const once = (name: string, value: unknown): object => {
     let reads = 0;

@@ -54,10 +54,9 @@ export function prepareCall(turn: TurnContext, request: RequestedCall): Preparat
   try {
     const validation = tool.validate(parsed.value);
     if (validation instanceof Promise) {
-      return validation.then(
-        result => describe(turn, tool, result),
-        error => refuse(`the arguments could not be checked: ${messageOf(error)}`),
-      );
+      return validation
+        .then(result => describe(turn, tool, result))
+        .catch(error => refuse(`the arguments could not be checked: ${messageOf(error)}`));
     }
     return describe(turn, tool, validation);
   } catch (error) {
@@ -104,7 +103,8 @@ function describe(turn: TurnContext, tool: BoundTool, validation: Validation): P
   const input = validation.value;
   const { live } = tool;
   const limit = turn.limits.callTimeoutMs;
-  const timeoutMs = live.timeoutMs === undefined ? limit : Math.min(live.timeoutMs, limit);
+  const own: unknown = live.timeoutMs;
+  const timeoutMs = typeof own === 'number' && own >= 0 ? Math.min(own, limit) : limit;
   const base = { tool, input, sequential: live.sequential === true, timeoutMs };
   if (live.resource === undefined && live.access === undefined && live.summary === undefined) {
     return { call: { ...base, resources: NOTHING, access: NOTHING, summary: undefined } };
@@ -123,24 +123,32 @@ async function askTool(
   live: BoundTool['live'],
 ): Promise<Pick<PreparedCall, 'resources' | 'access' | 'summary'>> {
   const resource = await live.resource?.(input);
-  const resources = resource === undefined ? NOTHING : Array.isArray(resource) ? [...resource] : [resource as Resource];
-  for (const claim of resources) requireResource(claim);
-  const access = live.access === undefined ? NOTHING : [...(await live.access(input))];
-  for (const request of access) requireAccess(request);
+  const resources =
+    resource === undefined ? NOTHING : (Array.isArray(resource) ? resource : [resource]).map(resourceFrom);
+  const access = live.access === undefined ? NOTHING : [...(await live.access(input))].map(accessFrom);
   return { resources, access, summary: await summaryOf(live, input) };
 }
 
-function requireResource(claim: unknown): void {
-  if (typeof claim === 'string') return;
-  const key = typeof claim === 'object' && claim !== null ? Reflect.get(claim, 'key') : undefined;
+/** A copy, read once: what the tool does to its own later changes nothing. */
+function resourceFrom(claim: unknown): Resource {
+  if (typeof claim === 'string') return claim;
+  const key = fieldOf(claim, 'key');
   if (typeof key !== 'string') throw new TypeError('the tool named a resource that is neither a key nor { key, mode }');
+  return { key, mode: fieldOf(claim, 'mode') === 'read' ? 'read' : 'write' };
 }
 
-function requireAccess(request: unknown): void {
-  const asked = typeof request === 'object' && request !== null ? request : {};
-  if (typeof Reflect.get(asked, 'action') !== 'string' || typeof Reflect.get(asked, 'target') !== 'string') {
+function accessFrom(request: unknown): AccessRequest {
+  const action = fieldOf(request, 'action');
+  const target = fieldOf(request, 'target');
+  const description = fieldOf(request, 'description');
+  if (typeof action !== 'string' || typeof target !== 'string') {
     throw new TypeError('the tool asked for access without naming an action and a target');
   }
+  return typeof description === 'string' ? { action, target, description } : { action, target };
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }
 
 async function summaryOf(live: BoundTool['live'], input: unknown): Promise<string | undefined> {

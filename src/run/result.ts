@@ -2,9 +2,12 @@
  * What the model is shown of what a tool gave: always something that a provider can carry, never more than the limit, and honest
  * about what was left out.
  */
+
+import { deepFreeze } from '../define/freeze.ts';
 import { isToolResult, type ToolContent, type ToolReturn } from '../define/tool.ts';
 import { base64 } from '../model/copy.ts';
 import type { JSONValue, ToolResultOutput } from '../model/model.ts';
+import { show } from '../show.ts';
 
 /** A result ready for the model. Frozen. */
 export interface ModelResult {
@@ -27,7 +30,7 @@ export function resultOf(returned: ToolReturn, resultBytes: number): ModelResult
       const empty = content.every(part => part.type === 'text' && part.text === '');
       const isError = returned.isError || empty;
       const output = empty ? EMPTY : limited(contentOutput(content, isError), resultBytes);
-      return { output, isError, endTurn };
+      return { output: deepFreeze(output), isError, endTurn };
     }
     if (typeof returned === 'string' && returned !== '')
       return plain({ type: 'text', value: cut(returned, resultBytes) });
@@ -36,7 +39,7 @@ export function resultOf(returned: ToolReturn, resultBytes: number): ModelResult
     if (returned instanceof Error) return errorResult(messageOf(returned));
     return plain(limited({ type: 'json', value: copyJson(returned, '', []) }, resultBytes));
   } catch (problem) {
-    const why = problem instanceof Uncarriable ? problem.message : `reading it failed: ${messageOf(problem)}`;
+    const why = isUncarriable(problem) ? problem.message : `reading it failed: ${messageOf(problem)}`;
     return errorResult(`the tool ran, but its result cannot be passed on: ${why}`);
   }
 }
@@ -63,7 +66,7 @@ export function outputText(output: ToolResultOutput): string {
 export function withLine(result: ModelResult, line: string, resultBytes: number): ModelResult {
   const end = `\n\n${line}`;
   const room = Math.max(0, resultBytes - utf8Length(end));
-  return { ...result, output: Object.freeze(addLine(result.output, room, text => cut(text, room) + end)) };
+  return { ...result, output: deepFreeze(addLine(result.output, room, text => cut(text, room) + end)) };
 }
 
 function addLine(output: ToolResultOutput, room: number, withEnd: (text: string) => string): ToolResultOutput {
@@ -111,12 +114,13 @@ function rawMessage(thrown: unknown): string {
 }
 
 function plain(output: ToolResultOutput): ModelResult {
-  return { output: Object.freeze(output), isError: false, endTurn: false };
+  return { output: deepFreeze(output), isError: false, endTurn: false };
 }
 
 function contentOutput(content: readonly ToolContent[], isError: boolean): ToolResultOutput {
   const [only] = content;
-  if (content.length === 1 && only?.type === 'text') return { type: isError ? 'error-text' : 'text', value: only.text };
+  if (content.length === 1 && only?.type === 'text')
+    return { type: isError ? 'error-text' : 'text', value: textFrom(only.text) };
   if (content.length === 1 && only?.type === 'json') {
     return { type: isError ? 'error-json' : 'json', value: copyJson(only.value, '', []) };
   }
@@ -126,12 +130,17 @@ function contentOutput(content: readonly ToolContent[], isError: boolean): ToolR
   return { type: 'content', value: parts };
 }
 
+function textFrom(text: unknown): string {
+  if (typeof text === 'string') return text;
+  throw new Uncarriable(`it holds a text part whose text is ${show(text)}`);
+}
+
 type ContentPart = Extract<ToolResultOutput, { type: 'content' }>['value'][number];
 
 function contentPart(part: ToolContent): ContentPart {
   switch (part.type) {
     case 'text':
-      return { type: 'text', text: part.text };
+      return { type: 'text', text: textFrom(part.text) };
     case 'json':
       return { type: 'text', text: JSON.stringify(copyJson(part.value, '', [])) };
     case 'image':
@@ -149,7 +158,7 @@ function limited(output: ToolResultOutput, resultBytes: number): ToolResultOutpu
   switch (output.type) {
     case 'text':
     case 'error-text':
-      return Object.freeze({ type: output.type, value: cut(output.value, resultBytes) });
+      return { type: output.type, value: cut(output.value, resultBytes) };
     case 'json':
     case 'error-json': {
       const text = JSON.stringify(output.value);
@@ -270,6 +279,15 @@ function isLowSurrogate(text: string, index: number): boolean {
 
 /** A value that JSON cannot carry. The message names it and where it stands. */
 class Uncarriable extends Error {}
+
+/** What was thrown may be something that cannot even be looked at. */
+function isUncarriable(problem: unknown): problem is Uncarriable {
+  try {
+    return problem instanceof Uncarriable;
+  } catch {
+    return false;
+  }
+}
 
 /** A plain copy of what JSON would carry of a value; it shares nothing with it. Throws `Uncarriable` for what JSON would lose or refuse. */
 function copyJson(value: unknown, path: string, ancestors: object[]): JSONValue {
