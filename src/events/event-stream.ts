@@ -276,7 +276,7 @@ export class EventReader<E extends SessionEvent> implements AsyncIterableIterato
       loopId,
       ...turn,
       seq: this.#seenSeq,
-      at: 0,
+      at: this.#hub.now(),
       count: this.#dropped,
     };
     this.#dropped = 0;

@@ -50,7 +50,9 @@ export type RecordedLimitReached = Omit<LimitReached, 'maxIterations' | 'maxCall
 
 /** Limits without those that are `Infinity`, which JSON would turn into `null`. */
 export function recordedLimits(limits: ResolvedToolLimits): RecordedLimits {
-  return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== Number.POSITIVE_INFINITY));
+  return Object.freeze(
+    Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== Number.POSITIVE_INFINITY)),
+  );
 }
 
 /** How far a turn went, without a maximum that is `Infinity`. */
@@ -59,8 +61,8 @@ export function recordedLimitReached(reached: LimitReached): RecordedLimitReache
   const finite = Object.entries({ maxIterations, maxCalls, maxTokens }).filter(
     ([, max]) => max !== Number.POSITIVE_INFINITY,
   );
-  const said = repeated === undefined ? {} : { repeated };
-  return { limit, iterations, calls, tokens, ...Object.fromEntries(finite), ...said };
+  const said = repeated === undefined ? {} : { repeated: Object.freeze({ ...repeated }) };
+  return Object.freeze({ limit, iterations, calls, tokens, ...Object.fromEntries(finite), ...said });
 }
 
 /** What a failed turn says about its error: all that a reader or a later process may know of it. */

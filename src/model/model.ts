@@ -88,13 +88,13 @@ export const NO_USAGE: Usage = Object.freeze({
 
 /** Two usages as one. */
 export function addUsage(sum: Usage, added: Usage): Usage {
-  return {
+  return Object.freeze({
     inputTokens: sum.inputTokens + added.inputTokens,
     outputTokens: sum.outputTokens + added.outputTokens,
     totalTokens: sum.totalTokens + added.totalTokens,
     cachedInputTokens: sum.cachedInputTokens + added.cachedInputTokens,
     reasoningTokens: sum.reasoningTokens + added.reasoningTokens,
-  };
+  });
 }
 
 /** A provider's usage as plain counts. What it leaves out, or sends in another shape, counts as nothing; never throws. */

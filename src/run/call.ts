@@ -3,6 +3,7 @@
  * exactly one result, and touches no other call.
  */
 import type { BoundTool } from '../bind/bound-loop.ts';
+import { deepFreeze } from '../define/freeze.ts';
 import type { MiddlewareCall } from '../define/middleware.ts';
 import type { Validation } from '../define/schema.ts';
 import {
@@ -144,7 +145,7 @@ function accessFrom(request: unknown): AccessRequest {
   if (typeof action !== 'string' || typeof target !== 'string') {
     throw new TypeError('the tool asked for access without naming an action and a target');
   }
-  return typeof description === 'string' ? { action, target, description } : { action, target };
+  return Object.freeze(typeof description === 'string' ? { action, target, description } : { action, target });
 }
 
 function fieldOf(value: unknown, name: string): unknown {
@@ -232,7 +233,7 @@ export class RunningCall {
     } catch {
       return; // progress is for people: a tool that reports it badly still runs
     }
-    this.#turn.emit({ type: 'tool.progress', stepId, callId, toolName, update: carried as JSONValue });
+    this.#turn.emit({ type: 'tool.progress', stepId, callId, toolName, update: deepFreeze(carried as JSONValue) });
   }
 
   #execute(input: unknown): ReturnType<BoundTool['execute']> {

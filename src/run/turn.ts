@@ -8,6 +8,7 @@
  * One model call is `step.ts`, the calls of a step are `batch.ts`, what is used of the limits is `budget.ts`. History grows
  * by the journal's fold alone: what is not committed by `step.done` was never said.
  */
+import { deepFreeze } from '../define/freeze.ts';
 import {
   describeLimit,
   JournalError,
@@ -299,17 +300,17 @@ class TurnRun {
 /** What a journal and its readers may know of an error: no stack, no cause. */
 export function summaryOf(error: TurnError): ErrorSummary {
   const summary = { name: error.name, kind: error.kind, message: error.message };
-  return ToolLimitError.is(error) ? { ...summary, limit: recordedLimitReached(error) } : summary;
+  return Object.freeze(ToolLimitError.is(error) ? { ...summary, limit: recordedLimitReached(error) } : summary);
 }
 
 function named(leftBehind: readonly LeftBehind[]): { readonly leftBehind?: readonly LeftBehind[] } {
-  return leftBehind.length === 0 ? {} : { leftBehind };
+  return leftBehind.length === 0 ? {} : { leftBehind: deepFreeze([...leftBehind]) };
 }
 
 /** The typed answer as a record can hold it: a schema may have made something of it that JSON cannot. */
 function asJson(output: unknown): JSONValue {
   const text = JSON.stringify(output, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
-  return text === undefined ? null : (JSON.parse(text) as JSONValue);
+  return text === undefined ? null : deepFreeze(JSON.parse(text) as JSONValue);
 }
 
 function emptyResponse(finishReason: FinishReason): ModelError {

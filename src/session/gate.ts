@@ -65,7 +65,7 @@ export class GateKeeper {
     const decisions: (Permission | Promise<Permission>)[] = [];
     const opened: JournalEntry[] = [];
     for (const request of requests) {
-      const unmet = request.requests.filter(access => this.#rule(access) !== 'allow');
+      const unmet = Object.freeze(request.requests.filter(access => this.#rule(access) !== 'allow'));
       const denied = unmet.find(access => this.#rule(access) === 'deny');
       if (denied !== undefined) decisions.push(deny(`a rule forbids ${named(denied)}`));
       else if (unmet.length === 0) decisions.push(ALLOWED);
