@@ -251,7 +251,9 @@ export class RunningCall {
       return;
     }
     const result = resultOf(returned, this.#turn.limits.resultBytes);
-    this.answerFor({ ...result, outcome: result.isError ? 'failed' : 'done' });
+    // A tool that heeds its signal by giving an error says what it knows, and was stopped all the same.
+    const outcome = result.isError ? (this.#aborted?.result.outcome ?? 'failed') : 'done';
+    this.answerFor({ ...result, outcome });
   };
 
   readonly #threw = (error: unknown): void => {
