@@ -1,21 +1,32 @@
 /** The invariants of DESIGN.md, each against random turns. A failure prints the seed and the smallest turn that shows it. */
-
 import fc from 'fast-check';
-import { isTerminal, type Message, type TurnEvent } from 'looprig';
+import { isTerminal, type SessionEvent, type TurnEvent } from 'looprig';
 import { assertPaired } from 'looprig/testing';
 import { expect, it } from 'vitest';
-import { CALL_TIMEOUT_MS, type Company, DRAIN_MS, runScenario, scenarios, type Trace } from './support/scenario.ts';
+import {
+  CALL_TIMEOUT_MS,
+  type Company,
+  DRAIN_MS,
+  longestMs,
+  runScenario,
+  type Scenario,
+  scenarios,
+  TOKENS_PER_STEP,
+  type Trace,
+} from './support/scenario.ts';
 
 const RUNS = 2_000;
 const TIME = 120_000;
 
-function holds(check: (trace: Trace) => void, company?: () => Company): Promise<void> {
-  const property = fc.asyncProperty(scenarios, async scenario => check(await runScenario(scenario, company?.())));
-  return fc.assert(property, { numRuns: RUNS });
+function holds(check: (trace: Trace) => void): Promise<void> {
+  return fc.assert(
+    fc.asyncProperty(scenarios, async scenario => check(await runScenario(scenario))),
+    { numRuns: RUNS },
+  );
 }
 
 /** Where in the order of events each call was announced, started and answered. */
-function lives(events: readonly TurnEvent[]) {
+function lives(events: readonly (TurnEvent | SessionEvent)[]) {
   const calls = new Map<string, { step: string; called?: number; started?: number; completed?: number }>();
   events.forEach((event, at) => {
     if (event.type !== 'tool.called' && event.type !== 'tool.started' && event.type !== 'tool.completed') return;
@@ -28,12 +39,17 @@ function lives(events: readonly TurnEvent[]) {
   return calls;
 }
 
-function oneResultEach({ history, requests, next }: Trace): void {
+/** Invariant 1. */
+function oneResultEach({ history, lastHistory, restoredHistory, requests, next }: Trace): void {
   assertPaired(history);
-  for (const prompt of requests) assertPaired(prompt.filter(message => message.role !== 'system'));
-  expect(next.status).toBe('done');
+  assertPaired(lastHistory);
+  for (const prompt of requests) assertPaired(prompt);
+  expect(restoredHistory).toEqual(lastHistory);
+  expect(lastHistory.slice(0, history.length)).toEqual(history);
+  expect(next.at(-1)?.status).toBe('done');
 }
 
+/** Invariant 3. */
 function boundedBatches({ events, scenario, runs }: Trace): void {
   const calls = lives(events);
   let running = 0;
@@ -50,11 +66,13 @@ function boundedBatches({ events, scenario, runs }: Trace): void {
     expect(completed).toBeGreaterThan(called!);
     if (started !== undefined) expect(completed).toBeGreaterThan(started);
   }
-  // Two calls of one step that must not meet do not meet, and keep their order.
-  const ran = runs.flatMap(run => {
+  const ran = runs.map(run => {
     const life = calls.get(run.callId);
-    return life?.started === undefined ? [] : [{ ...run, started: life.started, completed: life.completed! }];
+    expect(life?.started, `${run.callId} ran, so it was told to start`).toBeDefined();
+    return { ...run, started: life!.started!, completed: life!.completed! };
   });
+  expect(new Set(ran.map(({ callId }) => callId)).size, 'no call runs twice').toBe(ran.length);
+  // Two calls of one step that must not meet do not meet, and keep their order.
   for (const [place, first] of ran.entries()) {
     for (const second of ran.slice(place + 1)) {
       if (first.step !== second.step) continue;
@@ -68,53 +86,100 @@ function boundedBatches({ events, scenario, runs }: Trace): void {
   }
 }
 
-function nothingBeyondLimits({ runs, scenario, result, events }: Trace): void {
-  expect(runs.length).toBeLessThanOrEqual(scenario.calls);
-  expect(new Set(runs.map(run => run.step)).size).toBeLessThanOrEqual(scenario.iterations);
-  // The first response that goes beyond a limit, and everything after it, runs nothing.
+/** The response that goes first beyond a limit, if the turn gets so far: its place and the limit. */
+function beyond({
+  steps,
+  iterations,
+  calls,
+  tokens,
+}: Scenario): { readonly place: number; readonly limit: string } | undefined {
   let asked = 0;
-  const beyond = scenario.steps.findIndex(({ calls }, step) => {
-    asked += calls.length;
-    return step + 1 > scenario.iterations || asked > scenario.calls;
-  });
-  if (beyond !== -1) expect(runs.every(run => run.step < beyond)).toBe(true);
-  const isStopped = scenario.interruptAt !== undefined || scenario.turnTimeoutMs !== undefined;
-  if (beyond === -1 || isStopped) return;
-  if (scenario.atLimit === 'answer') expect(result).toMatchObject({ status: 'done', limited: {} });
-  else expect(result).toMatchObject({ status: 'failed', error: { kind: 'tool_limit' } });
-  expect(events.filter(event => event.type === 'tool.started')).toHaveLength(runs.length);
+  for (const [place, step] of steps.entries()) {
+    asked += step.calls.length;
+    const used = (place + 1) * TOKENS_PER_STEP;
+    const limit =
+      place + 1 > iterations
+        ? 'iterations'
+        : asked > calls
+          ? 'calls'
+          : used > (tokens ?? Number.POSITIVE_INFINITY)
+            ? 'tokens'
+            : undefined;
+    if (limit !== undefined) return { place, limit };
+  }
+  return undefined;
 }
 
-function oneEndInTime({ events, sessionEvents, result, scenario, stoppedAt, endedAt }: Trace): void {
+/** Invariant 4. */
+function nothingBeyondLimits({ runs, scenario, result, observed }: Trace): void {
+  const { iterations, calls, tokens = Number.POSITIVE_INFINITY } = scenario;
+  expect(runs.length).toBeLessThanOrEqual(calls);
+  expect(runs.some(({ step }) => scenario.steps[step]!.cutOff)).toBe(false);
+  expect(new Set(runs.map(run => run.step)).size).toBeLessThanOrEqual(iterations);
+  const first = beyond(scenario);
+  if (first !== undefined) expect(runs.every(run => run.step < first.place)).toBe(true);
+  for (const { step, budget } of runs) {
+    const asked = scenario.steps.slice(0, step + 1).reduce((sum, plan) => sum + plan.calls.length, 0);
+    expect(budget).toEqual({
+      ...{ iterationsLeft: iterations - step - 1, callsLeft: calls - asked },
+      tokensLeft: tokens - (step + 1) * TOKENS_PER_STEP,
+    });
+  }
+  expect(observed.filter(({ type }) => type === 'tool.started').length).toBeGreaterThanOrEqual(runs.length);
+  // Where nothing else ends the turn before, it ends at the limit.
+  const { interruptAt, interruptAtEvent, turnTimeoutMs } = scenario;
+  const isStopped = [interruptAt, interruptAtEvent, turnTimeoutMs].some(when => when !== undefined);
+  const reached = scenario.steps.slice(0, first === undefined ? 0 : first.place + 1);
+  const endsBefore = reached.some(
+    ({ trouble, calls: planned }) =>
+      trouble === 'breaks off' || planned.some(({ behaviour }) => behaviour.kind === 'ends'),
+  );
+  if (first === undefined || isStopped || endsBefore) return;
+  const isInsisted = scenario.insists && scenario.steps[first.place + 1] !== undefined;
+  if (scenario.atLimit === 'answer' && !isInsisted) {
+    expect(result).toMatchObject({ status: 'done', limited: { limit: first.limit } });
+  } else if (scenario.atLimit === 'fail' || scenario.steps[first.place + 1]?.trouble !== 'breaks off') {
+    expect(result).toMatchObject({ status: 'failed', error: { kind: 'tool_limit', limit: first.limit } });
+  }
+}
+
+/** Invariant 7. */
+function oneEndInTime({ turnId, events, observed, result, scenario, stopped, runs, endedAt, lateRuns }: Trace): void {
   const ends = events.filter(isTerminal);
   expect(ends).toHaveLength(1);
-  expect(events.at(-1)?.seq).toBe(ends[0]?.seq);
+  expect(events.at(-1)).toBe(ends[0]);
   expect(ends[0]?.type).toBe(`turn.${result.status}`);
-  const enduring = sessionEvents.filter(
-    event => 'turnId' in event && event.turnId === events[0]?.turnId && isTerminal(event),
-  );
-  expect(enduring).toHaveLength(1);
-  if (stoppedAt !== undefined && result.status === 'interrupted')
-    expect(endedAt - stoppedAt).toBeLessThanOrEqual(DRAIN_MS);
-  const { turnTimeoutMs } = scenario;
-  if (turnTimeoutMs !== undefined) expect(endedAt).toBeLessThanOrEqual(turnTimeoutMs + DRAIN_MS);
-  const longest = scenario.steps.reduce((sum, { calls }) => sum + calls.length * CALL_TIMEOUT_MS, 0);
-  expect(endedAt).toBeLessThanOrEqual(longest + DRAIN_MS);
+  const isOfTurn = (event: SessionEvent): boolean => 'turnId' in event && event.turnId === turnId;
+  expect(observed.filter(event => isOfTurn(event) && isTerminal(event))).toHaveLength(1);
+  expect(lateRuns, 'nothing runs after the end').toBe(0);
+  // The end of one turn comes before the beginning of the next.
+  const order = observed
+    .filter(event => event.type === 'turn.started' || isTerminal(event))
+    .map(({ type }) => type === 'turn.started');
+  expect(order.every((isStart, place) => isStart === (place % 2 === 0))).toBe(true);
+  if (stopped !== undefined && result.status === 'interrupted') {
+    expect(endedAt - stopped.at).toBeLessThanOrEqual(DRAIN_MS);
+    expect(runs.length, 'no call starts after the interrupt').toBe(stopped.runs);
+  }
+  const asked =
+    scenario.gate === 'approve' || scenario.gate === 'refuse' ? scenario.steps.length * scenario.answerMs : 0;
+  if (scenario.turnTimeoutMs !== undefined)
+    expect(endedAt - asked).toBeLessThanOrEqual(scenario.turnTimeoutMs + DRAIN_MS);
+  if (scenario.interruptAt !== undefined) expect(endedAt).toBeLessThanOrEqual(scenario.interruptAt + DRAIN_MS);
+  if (!scenario.steps.some(({ trouble }) => trouble === 'never'))
+    expect(endedAt).toBeLessThanOrEqual(longestMs(scenario));
+  expect(CALL_TIMEOUT_MS).toBeGreaterThan(DRAIN_MS);
 }
 
 it(
   'invariant 1: every call in committed history has exactly one result, in the message after it, and the next turn works',
-  () => {
-    return holds(oneResultEach);
-  },
+  () => holds(oneResultEach),
   TIME,
 );
 
 it(
   'invariant 3: never more than `parallel` calls run, and calls on one resource keep call order',
-  () => {
-    return holds(boundedBatches);
-  },
+  () => holds(boundedBatches),
   TIME,
 );
 
@@ -122,56 +187,102 @@ it('invariant 4: beyond a limit nothing runs', () => holds(nothingBeyondLimits),
 
 it('invariant 7: a turn has exactly one terminal event, and settles in bounded time', () => holds(oneEndInTime), TIME);
 
+/** Writes over all that it can reach, as far as it is let. */
+function tamper(value: unknown, seen: Set<object> = new Set()): void {
+  if (typeof value !== 'object' || value === null || seen.has(value) || value instanceof AbortSignal) return;
+  seen.add(value);
+  for (const key of Object.keys(value)) {
+    if (key === 'abortSignal') continue; // the scripted model looks at it
+    tamper(Reflect.get(value, key), seen);
+    Reflect.set(value, key, 'tampered');
+  }
+  Reflect.set(value, 'tampered', true);
+  if (Array.isArray(value)) Reflect.set(value, 'length', 0);
+}
+
+/** A tool, a middleware, an observer, a reader and a model that change and break whatever they are given. */
+function hostile(): Company {
+  const kept: Record<string, unknown>[] = [];
+  const broken = {
+    get tampered(): never {
+      throw new Error('hostile');
+    },
+  };
+  return {
+    tool(input, call) {
+      Reflect.set(input, 'tampered', true);
+      for (const name of ['callId', 'toolName', 'sessionId', 'turnId', 'budget', 'signal', 'progress'])
+        Reflect.set(call, name, 'tampered');
+      tamper(call.budget);
+      for (const value of kept) value.tampered = true; // what was returned before is changed afterwards
+      call.progress(broken as never);
+      call.progress({ progress: [1] });
+    },
+    middleware(call, next) {
+      for (const name of ['callId', 'toolName', 'budget', 'input']) Reflect.set(call, name, 'tampered');
+      return next();
+    },
+    returned() {
+      const value: Record<string, unknown> = { returned: true };
+      kept.push(value);
+      return value;
+    },
+    observer(event) {
+      tamper(event);
+      if (event.seq % 3 === 0) throw broken;
+      return event.seq % 3 === 1 ? Promise.reject(broken) : undefined;
+    },
+    reader: event => tamper(event),
+    model(request) {
+      const { prompt } = request;
+      for (const message of [...prompt]) tamper(message);
+      for (const tool of request.tools ?? []) tamper(tool);
+      prompt.reverse();
+      prompt.push({ role: 'user', content: [{ type: 'text', text: 'slipped in' }] });
+      tamper(request);
+    },
+  };
+}
+
+/** What happened, without ids and times that differ from run to run. */
+function outline({ records, result, runs }: Trace): unknown {
+  const calls = new Map<string, string>();
+  const named = (callId: string): string => {
+    const name = calls.get(callId) ?? `call ${calls.size}`;
+    calls.set(callId, name);
+    return name;
+  };
+  return {
+    status: result.status,
+    records: records.map(record => {
+      const { type, callId, outcome } = record as { type: string; callId?: string; outcome?: string };
+      return [type, callId === undefined ? undefined : named(callId), outcome];
+    }),
+    runs: runs.map(({ callId, startedAt }) => [named(callId), startedAt]),
+  };
+}
+
 it(
-  'invariant 8: hostile tools, observers and models break none of the others',
-  () => {
-    return holds(
-      trace => {
+  'invariant 8: hostile tools, middlewares, observers, readers and models break none of the others, and change nothing of what happens',
+  () =>
+    fc.assert(
+      fc.asyncProperty(scenarios, async scenario => {
+        const trace = await runScenario(scenario, hostile());
         oneResultEach(trace);
         boundedBatches(trace);
         nothingBeyondLimits(trace);
         oneEndInTime(trace);
-        expect(JSON.stringify(trace.history)).not.toContain('tampered');
-        expect(JSON.stringify(trace.requests)).not.toContain('tampered');
-      },
-      () => {
-        const kept: Record<string, unknown>[] = [];
-        return {
-          tool(input, call) {
-            Reflect.set(input, 'tampered', true);
-            for (const name of ['callId', 'toolName', 'sessionId', 'budget', 'run', 'answerFor'])
-              Reflect.set(call, name, 'tampered');
-            Reflect.set(call.budget, 'calls', 1_000_000);
-            for (const value of kept) value.tampered = true; // what was returned before is changed afterwards
-            call.progress({
-              get tampered(): never {
-                throw new Error('hostile');
-              },
-            } as never);
-          },
-          returned() {
-            const value: Record<string, unknown> = { returned: true };
-            kept.push(value);
-            return value;
-          },
-          observer(event) {
-            Reflect.set(event, 'type', 'tampered');
-            if (event.seq % 3 === 0) throw new Error('hostile observer');
-          },
-          model(prompt) {
-            for (const message of prompt) {
-              Reflect.set(message, 'role', 'tampered');
-              if (Array.isArray(message.content)) {
-                for (const part of message.content) Reflect.set(part, 'type', 'tampered');
-                Reflect.set(message.content, 'length', 0);
-              }
-            }
-            prompt.push({ role: 'user', content: [{ type: 'text', text: 'kept out' }] } as Message);
-            prompt.reverse();
-          },
-        };
-      },
-    );
-  },
+        const { records, lastHistory, result, requests, events, observed } = trace;
+        for (const [place, what] of Object.entries({ records, lastHistory, result, requests, events, observed })) {
+          const text = JSON.stringify(what);
+          const at = text.search(/tampered|slipped in/);
+          expect(at === -1 ? undefined : `${place}: ${text.slice(Math.max(0, at - 200), at + 100)}`).toBeUndefined();
+        }
+        // The waits before a second attempt differ from run to run.
+        if (scenario.steps.some(({ trouble }) => trouble === 'tried again')) return;
+        expect(outline(trace)).toEqual(outline(await runScenario(scenario)));
+      }),
+      { numRuns: RUNS },
+    ),
   TIME,
 );

@@ -1,14 +1,14 @@
-/** The layers of DESIGN.md: nothing depends upwards, and the core runs without Node's built-ins. */
+/** What may import what: the layers of DESIGN.md, read from the sources. */
 import { readdirSync, readFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { dirname, join, normalize, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-const source = fileURLToPath(new URL('../src', import.meta.url));
+const source = fileURLToPath(new URL('../src/', import.meta.url));
 
-/** From the bottom up. A file may import what is written values of its own layer and of those below. */
+/** From the bottom up: a file imports from its own layer and from those below it. Single files stand under their name. */
 const LAYERS: readonly (readonly string[])[] = [
-  ['errors.ts', 'clock.ts', 'show.ts', 'model'],
+  ['errors.ts', 'clock.ts', 'show.ts', 'freeze.ts', 'model'],
   ['define'],
   ['journal', 'events'],
   ['bind'],
@@ -19,65 +19,134 @@ const LAYERS: readonly (readonly string[])[] = [
   ['cli'],
 ];
 
-/** A definition has a `bind` method. */
-const ALLOWED = new Set(['define/loop.ts → bind/bind.ts']);
+/** A definition has a method that binds it: the one way up. */
+const WAYS_UP: ReadonlySet<string> = new Set([
+  'define/loop.ts -> bind/bind.ts',
+  'define/loop.ts -> bind/bound-loop.ts',
+]);
 
-/** Each import of a file under `src` that exists when the program runs: types are gone by then. */
-const imports = readdirSync(source, { recursive: true, encoding: 'utf8' })
-  .filter(path => path.endsWith('.ts') && !/\.test(-d)?\.ts$/.test(path))
-  .flatMap(path => {
-    const text = readFileSync(join(source, path), 'utf8');
-    const statements = text.matchAll(/^(?:import|export)\s(?!type\s)([^;]*?)\sfrom\s'([^']+)';|^import\s'([^']+)';/gms);
-    return [...statements].flatMap(([, names, from, bare]) => {
-      const onlyTypes =
-        names !== undefined && /^\{[^}]*\}$/s.test(names) && namesOf(names).every(name => name.startsWith('type '));
-      const target = from ?? bare ?? '';
-      return onlyTypes || target === '' ? [] : [{ path: path.replaceAll('\\', '/'), target }];
+/** The part of the package that runs on any platform. */
+const isCore = (file: string): boolean => !/^(cli|workspace|testing)\//.test(file);
+
+interface Import {
+  /** Paths from `src`, with forward slashes; `to` is as written where it is a package. */
+  readonly from: string;
+  readonly to: string;
+  readonly kind: 'value' | 'type' | 'dynamic';
+}
+
+const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
+  .map(file => file.replaceAll('\\', '/'))
+  .filter(file => file.endsWith('.ts') && !/\.test(-d)?\.ts$/.test(file));
+
+const texts = new Map(files.map(file => [file, withoutComments(readFileSync(join(source, file), 'utf8'))]));
+
+const imports: readonly Import[] = files.flatMap(file => importsOf(file, texts.get(file) ?? ''));
+
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '');
+}
+
+function importsOf(from: string, text: string): Import[] {
+  const target = (specifier: string): string => {
+    if (!specifier.startsWith('.')) return specifier;
+    return relative(source, normalize(join(source, dirname(from), specifier))).replaceAll('\\', '/');
+  };
+  const statements = [...text.matchAll(/^(?:import|export)\s([^;]*?)from\s+'([^']+)';/gm)].map(
+    ([, clause = '', specifier = '']): Import => ({
+      from,
+      to: target(specifier),
+      kind: isTypeOnly(clause) ? 'type' : 'value',
+    }),
+  );
+  const bare = [...text.matchAll(/^import\s+'([^']+)';/gm)].map(([, specifier = '']): Import => {
+    return { from, to: target(specifier), kind: 'value' };
+  });
+  const dynamic = [...text.matchAll(/(typeof\s+)?\bimport\('([^']+)'\)/g)].map(([, isType, specifier = '']): Import => {
+    return { from, to: target(specifier), kind: isType === undefined ? 'dynamic' : 'type' };
+  });
+  return [...statements, ...bare, ...dynamic];
+}
+
+function isTypeOnly(clause: string): boolean {
+  if (/^type\s/.test(clause)) return true;
+  const names = /\{([^}]*)\}/.exec(clause)?.[1]?.split(',') ?? [];
+  const listed = names.map(name => name.trim()).filter(name => name !== '');
+  return listed.length > 0 && /^\s*\{/.test(clause) && listed.every(name => name.startsWith('type '));
+}
+
+function layerOf(file: string): number {
+  const name = file.includes('/') ? file.slice(0, file.indexOf('/')) : file;
+  return LAYERS.findIndex(layer => layer.includes(name));
+}
+
+describe('the sources', () => {
+  it('are found, and each stands in a layer', () => {
+    expect(files.length).toBeGreaterThan(60);
+    expect(imports.length).toBeGreaterThan(200);
+    expect(files.filter(file => layerOf(file) === -1)).toEqual([]);
+    const unknown = imports.filter(({ to }) => to.endsWith('.ts') && !texts.has(to));
+    expect(unknown).toEqual([]);
+  });
+
+  it('import nothing from a layer above their own', () => {
+    const upwards = imports
+      .filter(({ from, to }) => to.endsWith('.ts') && layerOf(to) > layerOf(from))
+      .map(({ from, to, kind }) => ({ edge: `${from} -> ${to}`, kind }))
+      .filter(({ edge }) => !WAYS_UP.has(edge))
+      .map(({ edge, kind }) => `${edge} (${kind})`);
+    expect(upwards).toEqual([]);
+  });
+
+  it('of adapters know definitions and contracts, not how turns are run', () => {
+    const tooDeep = imports.filter(
+      ({ from, to }) => /^(testing|workspace)\//.test(from) && /^(bind|run|session|cli)\//.test(to),
+    );
+    expect(tooDeep).toEqual([]);
+  });
+
+  it('of the program use what a user can import, the workspace tools and the testing kit', () => {
+    const inside = imports
+      .filter(({ from, to }) => from.startsWith('cli/') && /^(define|bind|run|session|events|journal|model)\//.test(to))
+      .map(({ from, to }) => `${from} -> ${to}`);
+    expect(inside).toEqual([]);
+  });
+
+  it('of the core import no Node module, but for one that is loaded when it is needed', () => {
+    const ofNode = imports.filter(({ from, to, kind }) => isCore(from) && to.startsWith('node:') && kind !== 'type');
+    expect(ofNode.filter(({ kind }) => kind === 'value')).toEqual([]);
+    expect(new Set(ofNode.map(({ from }) => from))).toEqual(new Set(['session/workspace.ts']));
+  });
+
+  it('of the core use no global that only Node has', () => {
+    const using = files.filter(
+      file => isCore(file) && /\b(process\.|Buffer\b|require\(|__dirname|setImmediate)/.test(texts.get(file) ?? ''),
+    );
+    expect(using).toEqual([]);
+  });
+
+  it('of the core use no timer and no time but the clock’s', () => {
+    const using = files.filter(file => {
+      if (!isCore(file) || file === 'clock.ts') return false;
+      return /\b(setTimeout|setInterval|Date\.now|performance\.now|AbortSignal\.timeout)\b/.test(texts.get(file) ?? '');
     });
+    expect(using).toEqual([]);
   });
 
-function namesOf(braces: string): string[] {
-  return braces
-    .slice(1, -1)
-    .split(',')
-    .map(name => name.trim())
-    .filter(name => name !== '');
-}
-
-function layerOf(path: string): number {
-  const top = path.split('/')[0]!;
-  const layer = LAYERS.findIndex(names => names.includes(top));
-  if (layer === -1) throw new Error(`src/${path} belongs to no layer: add it to this test and to DESIGN.md`);
-  return layer;
-}
-
-it('finds the imports that there are', () => {
-  expect(imports.length).toBeGreaterThan(200);
-  expect(imports).toContainEqual({ path: 'run/turn.ts', target: './batch.ts' });
-});
-
-it('nothing depends upwards', () => {
-  const upwards = imports.flatMap(({ path, target }) => {
-    if (!target.startsWith('.')) return [];
-    const to = relative(source, join(source, path, '..', target)).replaceAll('\\', '/');
-    return layerOf(to) > layerOf(path) && !ALLOWED.has(`${path} → ${to}`) ? [`${path} → ${to}`] : [];
+  it('do not import one another in a circle when they run', () => {
+    const next = Map.groupBy(
+      imports.filter(({ kind, to }) => kind === 'value' && to.endsWith('.ts')),
+      ({ from }) => from,
+    );
+    const done = new Set<string>();
+    const circles: string[] = [];
+    const visit = (file: string, path: readonly string[]): void => {
+      if (path.includes(file)) circles.push([...path.slice(path.indexOf(file)), file].join(' -> '));
+      if (done.has(file) || path.includes(file)) return;
+      for (const { to } of next.get(file) ?? []) visit(to, [...path, file]);
+      done.add(file);
+    };
+    for (const file of files) visit(file, []);
+    expect(circles).toEqual([]);
   });
-  expect(upwards).toEqual([]);
-});
-
-it('the core and the testing kit import no built-in of Node when they load', () => {
-  const builtIns = imports.filter(({ path, target }) => target.startsWith('node:') && !/^(cli|workspace)\//.test(path));
-  expect(builtIns).toEqual([]);
-});
-
-it('the core needs its dependencies and nothing else', () => {
-  const manifest = JSON.parse(readFileSync(join(source, '../package.json'), 'utf8'));
-  const known = new Set(Object.keys(manifest.dependencies));
-  const nameOf = (target: string): string =>
-    target
-      .split('/')
-      .slice(0, target.startsWith('@') ? 2 : 1)
-      .join('/');
-  const others = imports.filter(({ target }) => !/^(\.|node:)/.test(target) && !known.has(nameOf(target)));
-  expect(others).toEqual([]);
 });

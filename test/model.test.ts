@@ -1,5 +1,14 @@
 /** What a turn asks of a model, and what it makes of the answers: whole ones, broken ones, and those that no model should give. */
-import { defineLoop, type Message, ModelError, type ModelRequest, type ModelStreamPart, type TurnEvent } from 'looprig';
+import {
+  defineLoop,
+  type Message,
+  ModelError,
+  type ModelRequest,
+  type ModelStreamPart,
+  type ToolContent,
+  type TurnEvent,
+  toolResult,
+} from 'looprig';
 import {
   assertPaired,
   collect,
@@ -866,35 +875,42 @@ describe('a model that breaks its contract', () => {
     }
   });
 
-  it('that changes the request it is given changes nothing for the next step', async () => {
-    const seen: string[] = [];
-    const tools: unknown[] = [];
-    const model = scriptedModel(
-      forever((request, index) => {
-        seen.push(JSON.stringify(request.prompt));
-        tools.push(request.tools?.map(({ name }) => name));
-        tamper(request);
-        return index < 2 ? { text: `step ${index}`, ...asks } : done;
-      }),
-      { record: false },
-    );
-    const parts = scriptedTool('t', {
-      returns: { deep: { list: [1, { two: 2 }] } },
-    });
-    const opened = await open({
-      model,
-      tools: [parts],
-      system: 'Be brief.',
-      settings: { providerOptions: { p: { a: 1 } } },
-    });
-    const { result } = await play(opened);
-    expect(result).toMatchObject({ status: 'done', text: 'done' });
-    expect(seen).toHaveLength(3);
-    expect(JSON.stringify(seen)).not.toContain('tampered');
-    expect(tools).toEqual([['t'], ['t'], ['t']]);
-    expect(JSON.stringify(opened.session.history)).not.toContain('tampered');
-    expectSound(opened);
-  });
+  it.each(['v4', 'v3', 'v2'] as const)(
+    'of %s that changes the request it is given changes nothing for the next step',
+    async specification => {
+      const seen: string[] = [];
+      const tools: unknown[] = [];
+      const model = scriptedModel<'v4'>(
+        forever((request, index) => {
+          seen.push(JSON.stringify(request.prompt));
+          tools.push(request.tools?.map(({ name }) => name));
+          tamper(request);
+          return index < 2 ? { text: `step ${index}`, ...asks } : done;
+        }),
+        { record: false, specification: specification as 'v4' },
+      );
+      const parts: ToolContent[] = [
+        { type: 'text', text: 'seen' },
+        { type: 'json', value: { deep: { list: [1, { two: 2 }] } } },
+        { type: 'image', data: new Uint8Array([0, 1, 2]), mediaType: 'image/png' },
+      ];
+      const tool = scriptedTool('t', { returns: toolResult(parts) });
+      const settings = { providerOptions: { p: { a: 1 } } };
+      const opened = await open({ model, tools: [tool], system: 'Be brief.', settings });
+      const input = [
+        { type: 'text' as const, text: 'go' },
+        { type: 'file' as const, mediaType: 'image/png', data: { type: 'data' as const, data: 'AAEC' } },
+      ];
+      const result = await opened.clock.runUntil(opened.session.submit(input).result);
+      expect(result).toMatchObject({ status: 'done', text: 'done' });
+      expect(seen).toHaveLength(3);
+      expect(JSON.stringify(seen)).not.toContain('tampered');
+      expect(seen[2]?.startsWith(seen[1]?.slice(0, -1) ?? '')).toBe(true);
+      expect(tools).toEqual([['t'], ['t'], ['t']]);
+      expect(JSON.stringify(opened.session.history)).not.toContain('tampered');
+      expectSound({ ...opened, model: scriptedModel([]) });
+    },
+  );
 
   it('that changes the request and then fails does not spoil the next attempt', async () => {
     const seen: string[] = [];

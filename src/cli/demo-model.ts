@@ -4,14 +4,7 @@
  * from the prompt, so that a turn goes on after a restart as if nothing had been.
  */
 import { type Clock, systemClock } from '../clock.ts';
-import type {
-  FinishReason,
-  LanguageModel,
-  ModelContent,
-  ModelRequest,
-  ModelStreamPart,
-  ModelUsage,
-} from '../model/model.ts';
+import type { FinishReason, LanguageModel, ModelContent, ModelRequest, ModelStreamPart, ModelUsage } from '../index.ts';
 import { demoAnswer } from './demo-answer.ts';
 import { DEMO_TOOLS, nextStep } from './demo-plan.ts';
 import { readWork } from './demo-work.ts';

@@ -1,5 +1,5 @@
 /** What the demo model has been told and shown: the prompt since the last user message, read back into facts. */
-import type { Message, ModelRequest, ToolResultOutput } from '../model/model.ts';
+import type { Message, ModelRequest, ToolResultOutput } from '../index.ts';
 
 /** A tool call of this turn and what it gave. */
 interface DemoCall {

@@ -4,9 +4,9 @@
  */
 import { type Schema as CheckedSchema, dereference, type OutputUnit, validate } from '@cfworker/json-schema';
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
+import { deepFreeze } from '../freeze.ts';
 import type { ModelTool } from '../model/model.ts';
 import { isList } from '../show.ts';
-import { deepFreeze } from './freeze.ts';
 
 /** A schema that validates and can say itself as JSON Schema: zod 4, arktype, valibot through `toStandardJsonSchema`. */
 export interface StandardSchema<Input = unknown, Output = Input> {

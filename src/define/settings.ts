@@ -1,8 +1,8 @@
 /** Request settings: what a loop or a mode wants of the model beside the conversation. */
 import { DefinitionError } from '../errors.ts';
+import { deepFreeze } from '../freeze.ts';
 import type { ModelSettings } from '../model/model.ts';
 import { isList, show } from '../show.ts';
-import { deepFreeze } from './freeze.ts';
 import { copyList, readOptions } from './options.ts';
 
 interface Check {

@@ -1,4 +1,5 @@
 /** Requests on their way to a model of an older specification: what it does not know is said in words that it does, or left out. */
+
 import type {
   LanguageModelV2CallOptions,
   LanguageModelV2ToolResultOutput,
@@ -7,6 +8,7 @@ import type {
   LanguageModelV3ToolResultOutput,
   LanguageModelV4FilePart,
 } from '@ai-sdk/provider';
+import { deepFreeze } from '../freeze.ts';
 import type { Message, ModelRequest, ToolResultOutput, ToolResultPart } from './model.ts';
 
 /** The model that a request is for. */
@@ -32,13 +34,13 @@ export function createRequestConverter(
   const convert = (message: Message): Message | 'left out' => {
     const known = converted.get(message);
     if (known !== undefined) return known;
-    const older = convertMessage(message, model) ?? 'left out';
+    const older = deepFreeze(convertMessage(message, model) ?? 'left out'); // it is shown again with every later request
     converted.set(message, older);
     return older;
   };
   return ({ reasoning: _unknownToOlderModels, ...request }) => {
     const prompt = request.prompt.map(convert).filter(message => message !== 'left out');
-    const tools = request.tools && convertTools(request.tools, model);
+    const tools = request.tools && deepFreeze(convertTools(request.tools, model));
     // The conversions below see to the differences; what is left to the eye of the compiler are optional fields more or less.
     return { ...request, prompt, ...(tools && { tools }) } as unknown as ReturnType<
       ReturnType<typeof createRequestConverter>

@@ -3,7 +3,6 @@
  * exactly one result, and touches no other call.
  */
 import type { BoundTool } from '../bind/bound-loop.ts';
-import { deepFreeze } from '../define/freeze.ts';
 import type { MiddlewareCall } from '../define/middleware.ts';
 import type { Validation } from '../define/schema.ts';
 import {
@@ -15,6 +14,7 @@ import {
   type ToolReturn,
   toolResult,
 } from '../define/tool.ts';
+import { deepFreeze } from '../freeze.ts';
 import type { CallOutcome } from '../journal/journal.ts';
 import type { JSONValue } from '../model/model.ts';
 import type { TurnContext } from './context.ts';

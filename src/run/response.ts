@@ -3,7 +3,7 @@
  * the provider's own format, so that signatures and other metadata go back exactly as they came.
  */
 import { v7 as uuid } from 'uuid';
-import { deepFreeze } from '../define/freeze.ts';
+import { deepFreeze } from '../freeze.ts';
 import type { Incomplete } from '../journal/journal.ts';
 import { copyContent } from '../model/copy.ts';
 import type {

@@ -3,8 +3,8 @@
  * about what was left out.
  */
 
-import { deepFreeze } from '../define/freeze.ts';
 import { isToolResult, type ToolContent, type ToolReturn } from '../define/tool.ts';
+import { deepFreeze } from '../freeze.ts';
 import { base64 } from '../model/copy.ts';
 import type { JSONValue, ToolResultOutput } from '../model/model.ts';
 import { show } from '../show.ts';

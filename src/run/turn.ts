@@ -8,7 +8,7 @@
  * One model call is `step.ts`, the calls of a step are `batch.ts`, what is used of the limits is `budget.ts`. History grows
  * by the journal's fold alone: what is not committed by `step.done` was never said.
  */
-import { deepFreeze } from '../define/freeze.ts';
+
 import {
   describeLimit,
   JournalError,
@@ -19,6 +19,7 @@ import {
   ToolLimitError,
   TurnTimeoutError,
 } from '../errors.ts';
+import { deepFreeze } from '../freeze.ts';
 import {
   type ErrorSummary,
   type JournalEntry,
@@ -230,7 +231,7 @@ class TurnRun {
     const message = partial.safePrefix(incomplete);
     this.#text = partial.text();
     if (message !== undefined) {
-      const finishReason: FinishReason = { unified: 'other', raw: undefined };
+      const finishReason: FinishReason = Object.freeze({ unified: 'other', raw: undefined });
       const usage = partial.usage();
       this.#budget.addResponse(usage);
       this.#turn.stage([{ type: 'step.responded', turnId, stepId, message, finishReason, usage, incomplete }]);

@@ -1,6 +1,7 @@
 /** Histories from elsewhere: checked before they are taken over, and repaired where that is asked for. */
-import { deepFreeze } from '../define/freeze.ts';
+
 import { HistoryError } from '../errors.ts';
+import { deepFreeze } from '../freeze.ts';
 import { copyContent } from '../model/copy.ts';
 import type { Message, ToolResultPart } from '../model/model.ts';
 

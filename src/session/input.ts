@@ -1,7 +1,8 @@
 /** What a user may say: text, or parts of text and files. */
-import { deepFreeze } from '../define/freeze.ts';
+
 import { show } from '../define/tool.ts';
 import { SessionError } from '../errors.ts';
+import { deepFreeze } from '../freeze.ts';
 import { copyContent } from '../model/copy.ts';
 import type { UserContent, UserMessage } from '../model/model.ts';
 
