@@ -361,6 +361,23 @@ describe('doing it again, or too late', () => {
     await expectNextTurn(opened);
   });
 
+  it.each<readonly [string, unknown]>([
+    ['a symbol', Symbol('s')],
+    ['an object that JSON cannot hold', { big: 1n }],
+    ['an event of a button', new Event('click')],
+  ])('with %s for its reason, as a program without types may give it, does what any other does', async (_, reason) => {
+    const clock = manualClock();
+    const hang = scriptedTool('hang', { hangs: true });
+    const opened = await open({ model: saying({ calls: [{ tool: 'hang' }] }), tools: [hang], clock });
+    const turn = opened.session.submit('go');
+    await reached(turn, 'tool.started');
+    await clock.advance(0);
+    expect(() => turn.interrupt(reason as string)).not.toThrow();
+    const result = await clock.runUntil(turn.result, { maxMs: 10_000 });
+    expect(result.status).toBe('interrupted');
+    expect(JSON.parse(JSON.stringify(opened.events))).toEqual(opened.events);
+  });
+
   it('at once, before anything ran, leaves the input in the history and asks no model', async () => {
     const opened = await open({ model: saying(done) });
     const turn = opened.session.submit('go');

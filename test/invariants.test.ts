@@ -278,8 +278,10 @@ it(
           const at = text.search(/tampered|slipped in/);
           expect(at === -1 ? undefined : `${place}: ${text.slice(Math.max(0, at - 200), at + 100)}`).toBeUndefined();
         }
-        // The waits before a second attempt differ from run to run.
+        // The waits before a second attempt differ from run to run; and whether a call is done in the very moment in which the turn
+        // is stopped may hang on how many promises its middlewares put between.
         if (scenario.steps.some(({ trouble }) => trouble === 'tried again')) return;
+        if (scenario.interruptAt !== undefined || scenario.turnTimeoutMs !== undefined) return;
         expect(outline(trace)).toEqual(outline(await runScenario(scenario)));
       }),
       { numRuns: RUNS },

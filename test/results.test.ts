@@ -120,6 +120,16 @@ describe('arguments that are not JSON, or not an object', () => {
     expect(t.count).toBe(0);
   });
 
+  it.each([3_000, 50_000])(
+    'nested %i levels deep are refused as well: a history that held them could not be sent or stored',
+    async depth => {
+      const t = scriptedTool('t');
+      const { outcome } = await shown(t.definition, { inputText: `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}` });
+      expect(outcome).toBe('refused');
+      expect(t.count).toBe(0);
+    },
+  );
+
   it('what the model wrote stays out of the history where it is no object: the call has {}', async () => {
     const opened = await open({
       model: saying({ calls: [{ tool: 't', inputText: '[1' }] }, { text: 'done' }),

@@ -19,7 +19,7 @@ import type { CallOutcome } from '../journal/journal.ts';
 import type { JSONValue } from '../model/model.ts';
 import type { TurnContext } from './context.ts';
 import { nearNames } from './near-names.ts';
-import type { RequestedCall } from './response.ts';
+import { DEEPEST_ARGUMENTS, isTooDeep, type RequestedCall } from './response.ts';
 import { cleanMessage, errorResult, type ModelResult, messageOf, resultOf } from './result.ts';
 
 /** A call that may run: its tool, its checked input, and what the tool says about it. */
@@ -91,7 +91,10 @@ function parseArguments(text: string): { readonly value: object } | { readonly p
     const place = /position \d+/.test(reason) ? '' : ` at position ${text.length}`;
     return { problem: `the arguments are not JSON: ${reason}${place}. The call was not run` };
   }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { value };
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    if (!isTooDeep(value)) return { value };
+    return { problem: `the arguments are nested more than ${DEEPEST_ARGUMENTS} levels deep. The call was not run` };
+  }
   const kind = value === null ? 'null' : Array.isArray(value) ? 'a list' : `a ${typeof value}`;
   return { problem: `the arguments must be a JSON object, not ${kind} at position 0. The call was not run` };
 }

@@ -32,8 +32,11 @@ export class Interruption {
     this.#cause = cause;
     const listeners = [...this.#listeners];
     this.#listeners.clear();
-    for (const listener of listeners) listener(cause);
-    this.#controller.abort(abortReason(cause));
+    try {
+      for (const listener of listeners) listener(cause);
+    } finally {
+      this.#controller.abort(abortReason(cause));
+    }
   }
 
   /** Calls `listener` once when the turn is stopped, at once if it was. Gives a function that takes it back. */

@@ -263,10 +263,29 @@ function isAnswer(part: AssistantContent): boolean {
 function parsedObject(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject && !isTooDeep(value) ? value : {};
   } catch {
     return {};
   }
+}
+
+/** The deepest that arguments may be nested: results may be no deeper, and what copies them must not run out of stack. */
+export const DEEPEST_ARGUMENTS = 500;
+
+/** Whether a parsed value is nested deeper than arguments may be. */
+export function isTooDeep(value: unknown): boolean {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > DEEPEST_ARGUMENTS) return true;
+    const next: unknown[] = [];
+    for (const item of level) {
+      if (typeof item !== 'object' || item === null) continue;
+      for (const member of Object.values(item)) if (typeof member === 'object' && member !== null) next.push(member);
+    }
+    level = next;
+  }
+  return false;
 }
 
 /** Letters and digits only, 37 of them: all providers take it as a call id. */

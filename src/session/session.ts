@@ -287,7 +287,8 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
   #handle(job: Job): Turn<Output> {
     return new Turn<Output>(job.turnId, {
       result: job.result.promise as Promise<TurnResult<Output>>,
-      interrupt: reason => {
+      interrupt: given => {
+        const reason = given === undefined || typeof given === 'string' ? given : show(given); // it is recorded
         if (this.#queue.includes(job)) this.#cancel(job, reason);
         else job.interruption.stop({ kind: 'interrupted', reason });
       },
