@@ -37,7 +37,7 @@ const ODD = ['nothing', 'cycle', 'getter', 'unreadable', 'thenable', 'ends'] as 
 const STUBBORN = ['hangs', 'deaf', 'heeds'] as const;
 
 /** One call as the model makes it. */
-export interface CallPlan {
+interface CallPlan {
   readonly tool: 'plain' | 'keyed' | 'alone' | 'gated' | 'ghost' | '__proto__';
   readonly id: 'own' | 'same' | 'empty';
   readonly text: 'good' | 'broken' | 'list' | 'unfit' | 'nothing';
@@ -162,7 +162,7 @@ export function longestMs({ steps, answerMs }: Scenario): number {
 }
 
 /** One run of a tool. */
-export interface Run {
+interface Run {
   readonly callId: string;
   readonly plan: CallPlan;
   readonly step: number;
