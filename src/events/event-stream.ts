@@ -53,6 +53,11 @@ export class EventHub {
     return this.#lastSeq;
   }
 
+  /** The record after which a reader must begin, to make the next events from records as the hub makes them. */
+  get contextSeq(): number {
+    return this.#projector.contextAt(this.#lastSeq);
+  }
+
   /** Shows a record that was written. */
   record(record: JournalRecord): void {
     this.#projector.observe(record);
@@ -86,7 +91,7 @@ export class EventHub {
     const final = Object.freeze({ ...event, sessionId, loopId, seq: this.#lastSeq, at: this.now() }) as SessionEvent;
     for (const reader of [...this.#readers]) {
       if (reader.turnId === turnId) reader.end(final);
-      else reader.push(final);
+      else reader.pushUnrecorded(final);
     }
     for (const observer of this.#observers) this.#observe(observer, final);
     return final;
@@ -136,8 +141,12 @@ type Body<E> = E extends unknown ? Omit<E, 'sessionId' | 'loopId' | 'seq' | 'at'
 /** What a reader needs of its hub. */
 interface ReaderHub {
   readonly lastSeq: number;
+  readonly contextSeq: number;
   now(): number;
 }
+
+/** A pull that waits for an event. */
+type Waiter<E> = PromiseWithResolvers<IteratorResult<E, undefined>>;
 
 /** One reader's place in the events. */
 export class EventReader<E extends SessionEvent> implements AsyncIterableIterator<E>, AsyncDisposable {
@@ -147,12 +156,14 @@ export class EventReader<E extends SessionEvent> implements AsyncIterableIterato
   readonly #detach: () => void;
   #queue: E[] = [];
   #head = 0;
-  #waiters: ((result: IteratorResult<E, undefined>) => void)[] = [];
-  /** The record up to which everything is delivered or waiting, and the one from which to read so that later ones can be completed. */
+  #waiters: Waiter<E>[] = [];
+  /** The record up to which everything is delivered or waiting, and the one after which to read so that later ones can be completed. */
   #seenSeq: number;
   #contextSeq: number;
   #isBehind: boolean;
-  #catchingUp: Promise<void> | undefined;
+  #isCatchingUp = false;
+  /** Enduring events that are no records, and that came while the reader was behind. */
+  #aside: E[] | undefined;
   #dropped = 0;
   /** Nothing more comes from the hub, but for this last event that is no record. */
   #isClosed = false;
@@ -165,7 +176,7 @@ export class EventReader<E extends SessionEvent> implements AsyncIterableIterato
     this.turnId = turnId;
     this.#detach = detach;
     this.#seenSeq = afterSeq;
-    this.#contextSeq = afterSeq;
+    this.#contextSeq = Math.min(afterSeq, hub.contextSeq);
     this.#isBehind = hub.lastSeq > afterSeq;
   }
 
@@ -173,24 +184,35 @@ export class EventReader<E extends SessionEvent> implements AsyncIterableIterato
   push(event: SessionEvent): void {
     if (this.#isClosed || !this.#concerns(event)) return;
     const isEnduring = EVENT_DURABILITY[event.type] === 'enduring';
+    if (!this.#isBehind && this.#waiting >= MOST_WAITING_EVENTS && isEnduring) this.#isBehind = true;
     if (this.#isBehind) {
-      if (!isEnduring) this.#dropped += 1; // an enduring one is read from the journal
-      return;
-    }
-    if (this.#queue.length - this.#head >= MOST_WAITING_EVENTS) {
-      if (isEnduring) this.#isBehind = true;
-      else this.#dropped += 1;
-      return;
-    }
-    this.#deliver(event);
+      if (!isEnduring)
+        this.#dropped += 1; // an enduring one is read from the journal
+      else if (this.#isLast(event)) this.end();
+    } else if (this.#waiting >= MOST_WAITING_EVENTS) this.#dropped += 1;
+    else this.#deliver(event, isEnduring ? this.#hub.contextSeq : undefined);
+  }
+
+  /** Takes an enduring event that is no record: it cannot be read again, so it is kept until its turn comes. */
+  pushUnrecorded(event: SessionEvent): void {
+    if (this.#isClosed || !this.#concerns(event)) return;
+    if (this.#isBehind || this.#waiting >= MOST_WAITING_EVENTS) {
+      this.#isBehind = true;
+      this.#aside ??= [];
+      this.#aside.push(event as E);
+    } else this.#deliver(event, undefined);
   }
 
   next(): Promise<IteratorResult<E, undefined>> {
-    const ready = this.#shift();
-    if (ready !== undefined) return Promise.resolve({ value: ready, done: false });
-    if (this.#isBehind) return this.#catchUp().then(() => this.next());
-    if (this.#isClosed) return Promise.resolve({ value: undefined, done: true });
-    return new Promise(resolve => this.#waiters.push(resolve));
+    if (this.#waiters.length === 0) {
+      const ready = this.#shift();
+      if (ready !== undefined) return Promise.resolve({ value: ready, done: false });
+      if (this.#isClosed && !this.#isBehind) return Promise.resolve({ value: undefined, done: true });
+    }
+    const waiter: Waiter<E> = Promise.withResolvers();
+    this.#waiters.push(waiter);
+    if (this.#isBehind) this.#catchUp();
+    return waiter.promise;
   }
 
   /** Stops reading. The turn goes on. */
@@ -198,9 +220,11 @@ export class EventReader<E extends SessionEvent> implements AsyncIterableIterato
     this.#queue = [];
     this.#head = 0;
     this.#dropped = 0;
+    this.#aside = undefined;
     this.#isBehind = false;
     this.#final = undefined;
     this.end();
+    this.#serve();
     return Promise.resolve({ value: undefined, done: true });
   }
 
@@ -209,13 +233,8 @@ export class EventReader<E extends SessionEvent> implements AsyncIterableIterato
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#detach();
-    const waiters = this.#waiters;
-    this.#waiters = [];
     this.#final = final as E | undefined;
-    for (const waiter of waiters) {
-      const last = this.#takeFinal();
-      waiter(last === undefined ? { value: undefined, done: true } : { value: last, done: false });
-    }
+    if (!this.#isBehind) this.#serve();
   }
 
   [Symbol.asyncIterator](): this {
@@ -226,16 +245,27 @@ export class EventReader<E extends SessionEvent> implements AsyncIterableIterato
     await this.return();
   }
 
+  get #waiting(): number {
+    return this.#queue.length - this.#head;
+  }
+
   #concerns(event: SessionEvent): boolean {
     return this.turnId === undefined || ('turnId' in event && event.turnId === this.turnId);
   }
 
-  #deliver(event: SessionEvent): void {
-    if (EVENT_DURABILITY[event.type] === 'enduring') this.#seenSeq = event.seq;
-    if (event.type === 'turn.started') this.#contextSeq = event.seq - 1;
-    const isLast = this.turnId !== undefined && isTerminal(event);
+  #isLast(event: SessionEvent): boolean {
+    return this.turnId !== undefined && isTerminal(event);
+  }
+
+  /** Hands an event on. For one that shows a record, `contextSeq` is the record after which to read again from here. */
+  #deliver(event: SessionEvent, contextSeq: number | undefined): void {
+    if (contextSeq !== undefined) {
+      this.#seenSeq = event.seq;
+      this.#contextSeq = contextSeq;
+    }
+    const isLast = this.#isLast(event);
     // What was dropped is told where it is missing: before what comes live again, and never after the end.
-    if (this.#dropped > 0 && (isLast || this.#catchingUp === undefined)) this.#hand(this.#dropNote());
+    if (this.#dropped > 0 && (isLast || !this.#isCatchingUp)) this.#hand(this.#dropNote());
     this.#hand(event as E);
     if (!isLast) return;
     this.#isBehind = false;
@@ -244,7 +274,7 @@ export class EventReader<E extends SessionEvent> implements AsyncIterableIterato
 
   #hand(event: E): void {
     const waiter = this.#waiters.shift();
-    if (waiter !== undefined) waiter({ value: event, done: false });
+    if (waiter !== undefined) waiter.resolve({ value: event, done: false });
     else this.#queue.push(event);
   }
 
@@ -254,8 +284,9 @@ export class EventReader<E extends SessionEvent> implements AsyncIterableIterato
       return this.#dropped > 0 ? this.#dropNote() : this.#takeFinal();
     }
     const event = this.#queue[this.#head++];
-    if (this.#head === this.#queue.length) {
-      this.#queue = [];
+    // What was read is let go of, also for a reader that is always a little late.
+    if (this.#head === this.#queue.length || this.#head === MOST_WAITING_EVENTS) {
+      this.#queue = this.#queue.slice(this.#head);
       this.#head = 0;
     }
     return event;
@@ -265,6 +296,16 @@ export class EventReader<E extends SessionEvent> implements AsyncIterableIterato
     const final = this.#final;
     this.#final = undefined;
     return final;
+  }
+
+  /** Answers waiting pulls with what there is; all of them where nothing more comes. */
+  #serve(): void {
+    while (this.#waiters.length > 0) {
+      const event = this.#shift();
+      if (event !== undefined) this.#waiters.shift()?.resolve({ value: event, done: false });
+      else if (this.#isClosed && !this.#isBehind) this.#waiters.shift()?.resolve({ value: undefined, done: true });
+      else return;
+    }
   }
 
   #dropNote(): E {
@@ -283,26 +324,49 @@ export class EventReader<E extends SessionEvent> implements AsyncIterableIterato
     return Object.freeze(note) as unknown as E;
   }
 
-  /** Reads the next missed records; ends live when there are no more. */
-  #catchUp(): Promise<void> {
-    this.#catchingUp ??= this.#readMissed().finally(() => {
-      this.#catchingUp = undefined;
-    });
-    return this.#catchingUp;
+  /** Reads missed records for the pulls that wait. A failure is theirs alone: the next pull tries again. */
+  #catchUp(): void {
+    if (this.#isCatchingUp) return;
+    this.#isCatchingUp = true;
+    this.#readMissed().then(
+      () => {
+        this.#isCatchingUp = false;
+        this.#serve();
+        if (this.#waiters.length > 0 && this.#isBehind) this.#catchUp();
+      },
+      error => {
+        this.#isCatchingUp = false;
+        const waiters = this.#waiters;
+        this.#waiters = [];
+        for (const waiter of waiters) waiter.reject(error);
+      },
+    );
   }
 
+  /** Delivers missed events until enough wait, or until the reader has seen all and is live again. */
   async #readMissed(): Promise<void> {
+    const lastSeq = this.#hub.lastSeq;
     const projector = new EventProjector(this.#source.sessionId, this.#source.loopId);
     for await (const record of this.#source.read(this.#contextSeq + 1)) {
+      if (!this.#isBehind) return; // it stopped reading
       projector.observe(record);
       if (record.seq <= this.#seenSeq) continue;
       if (record.seq > this.#hub.lastSeq) break; // written, but not shown yet: it comes live
+      this.#deliverAside(record.seq - 1);
       const event = projector.project(record);
       if (event === undefined || !this.#concerns(event)) this.#seenSeq = record.seq;
-      else this.#deliver(Object.freeze(event));
-      if (!this.#isBehind) return; // the turn's terminal
-      if (this.#queue.length - this.#head >= MOST_WAITING_EVENTS) return;
+      else this.#deliver(Object.freeze(event), projector.contextAt(record.seq));
+      if (!this.#isBehind || this.#waiting >= MOST_WAITING_EVENTS) return;
     }
-    if (this.#seenSeq >= this.#hub.lastSeq) this.#isBehind = false;
+    if (!this.#isBehind) return;
+    if (this.#seenSeq < lastSeq) throw new Error(`the journal ends at ${this.#seenSeq}, but ${lastSeq} was written`);
+    if (this.#seenSeq < this.#hub.lastSeq) return; // more was written meanwhile
+    this.#deliverAside(this.#seenSeq);
+    this.#isBehind = false;
+  }
+
+  /** Delivers what was kept aside up to the record `seq`. */
+  #deliverAside(seq: number): void {
+    while (this.#aside?.[0] !== undefined && this.#aside[0].seq <= seq) this.#hand(this.#aside.shift() as E);
   }
 }

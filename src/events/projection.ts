@@ -11,7 +11,7 @@ export class EventProjector {
   readonly #sessionId: string;
   #loopId: string;
   #message: AssistantMessage | undefined;
-  #received: Map<string, UserMessage> | undefined;
+  #received: Map<string, Extract<JournalRecord, { type: 'input.received' }>> | undefined;
   #input: readonly UserContent[] = [];
   /** The last response's figures, for `step.done`. */
   #responded: Extract<JournalRecord, { type: 'step.responded' }> | undefined;
@@ -38,7 +38,7 @@ export class EventProjector {
         break;
       case 'input.received':
         this.#received ??= new Map();
-        this.#received.set(record.inputId, record.message);
+        this.#received.set(record.inputId, record);
         break;
       case 'input.cancelled':
       case 'input.steered':
@@ -47,6 +47,17 @@ export class EventProjector {
       default:
         break;
     }
+  }
+
+  /** The record after which another projector may begin, to make of what follows the record `seq` (the last one observed) what this one would. */
+  contextAt(seq: number): number {
+    let from = seq;
+    if (this.#responded !== undefined) from = Math.min(from, this.#responded.seq - 1);
+    if (this.#received !== undefined && this.#received.size > 0) {
+      const [first] = this.#received.values();
+      if (first !== undefined) from = Math.min(from, first.seq - 1);
+    }
+    return from;
   }
 
   /** The event that shows an observed record, or `undefined` for one that is no event. */
@@ -110,9 +121,9 @@ export class EventProjector {
 
   #use(inputId: string | undefined): UserMessage | undefined {
     if (inputId === undefined) return undefined;
-    const message = this.#received?.get(inputId);
+    const received = this.#received?.get(inputId);
     this.#received?.delete(inputId);
-    return message;
+    return received?.message;
   }
 
   #inputOf(callId: string): unknown {

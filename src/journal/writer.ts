@@ -86,21 +86,29 @@ export class JournalWriter {
     this.#current = this.#next;
     this.#next = undefined;
     if (this.#failure !== undefined) throw this.#failure;
+    if (records.length === 0) return;
     try {
-      const writing = this.#store.append(this.#sessionId, this.#written, records);
-      if (writing instanceof Promise) await writing;
+      const writing: unknown = this.#store.append(this.#sessionId, this.#written, records);
+      if (writing !== undefined) await writing;
     } catch (cause) {
-      this.#failure = JournalError.is(cause)
-        ? cause
-        : new JournalError(
-            'store_failed',
-            `the journal of session ${this.#sessionId} could not be written: ${reasonOf(cause)}`,
-            { cause },
-          );
-      throw this.#failure;
+      throw this.#fail(cause, 'could not be written');
     }
     this.#written += records.length;
-    for (const record of records) this.#apply(record);
+    try {
+      for (const record of records) this.#apply(record);
+    } catch (cause) {
+      // What is in memory is no longer what the journal says, so that nothing may be built on it.
+      throw this.#fail(cause, 'holds a record that could not be applied');
+    }
+  }
+
+  #fail(cause: unknown, what: string): JournalError<string> {
+    this.#failure = isJournalError(cause)
+      ? cause
+      : new JournalError('store_failed', `the journal of session ${this.#sessionId} ${what}: ${reasonOf(cause)}`, {
+          cause,
+        });
+    return this.#failure;
   }
 }
 
@@ -112,6 +120,18 @@ function rejected(failure: Error): Promise<never> {
   return promise;
 }
 
+function isJournalError(cause: unknown): cause is JournalError<string> {
+  try {
+    return JournalError.is(cause);
+  } catch {
+    return false; // it cannot even be looked at
+  }
+}
+
 function reasonOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : 'the store gave no reason';
+  try {
+    return cause instanceof Error ? String(cause.message) : 'the store gave no reason';
+  } catch {
+    return 'the store gave no readable reason';
+  }
 }

@@ -12,20 +12,24 @@ export interface Deadline {
   live: boolean;
 }
 
+/** The longest that one platform timer is set for; a timer of more than 2^31 ms would fire at once. */
+const LONGEST_WAIT_MS = 86_400_000;
+
 export class Deadlines {
   readonly #clock: Clock;
   readonly #open = new Set<Deadline>();
   #timer: TimerHandle | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
+  #isOver = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Calls `reached` once, `ms` from now, unless it is cleared before. `Infinity` never comes. */
+  /** Calls `reached` once, `ms` from now, unless it is cleared before. `Infinity` never comes, nor does what is set after the end. */
   set(ms: number, reached: () => void): Deadline {
-    const deadline: Deadline = { at: this.#clock.now() + ms, reached, live: true };
-    if (deadline.at !== Number.POSITIVE_INFINITY) {
+    const deadline: Deadline = { at: this.#clock.now() + ms, reached, live: !this.#isOver };
+    if (deadline.live && deadline.at !== Number.POSITIVE_INFINITY) {
       this.#open.add(deadline);
       if (deadline.at < this.#timerAt) this.#arm(deadline.at);
     }
@@ -37,8 +41,9 @@ export class Deadlines {
     this.#open.delete(deadline);
   }
 
-  /** Clears all deadlines and the timer. */
+  /** Clears all deadlines and the timer, for good. */
   end(): void {
+    this.#isOver = true;
     for (const deadline of this.#open) deadline.live = false;
     this.#open.clear();
     this.#disarm();
@@ -46,8 +51,9 @@ export class Deadlines {
 
   #arm(at: number): void {
     this.#disarm();
-    this.#timerAt = at;
-    this.#timer = this.#clock.setTimer(() => this.#fire(), Math.max(0, at - this.#clock.now()));
+    const now = this.#clock.now();
+    this.#timerAt = Math.min(at, now + LONGEST_WAIT_MS);
+    this.#timer = this.#clock.setTimer(() => this.#fire(), Math.max(0, this.#timerAt - now));
   }
 
   #disarm(): void {
@@ -57,11 +63,13 @@ export class Deadlines {
   }
 
   #fire(): void {
+    // A timer knows how much time went by, also where the clock was set back meanwhile.
+    const now = Math.max(this.#clock.now(), this.#timerAt);
     this.#timer = undefined;
     this.#timerAt = Number.POSITIVE_INFINITY;
-    const now = this.#clock.now();
-    for (const deadline of [...this.#open]) {
-      if (deadline.at > now || !deadline.live) continue;
+    const due = [...this.#open].filter(deadline => deadline.at <= now).sort((one, other) => one.at - other.at);
+    for (const deadline of due) {
+      if (!deadline.live) continue; // cleared by one before it
       this.clear(deadline);
       deadline.reached();
     }
@@ -91,8 +99,10 @@ export class PausableDeadline {
     if (deadline === undefined || !deadline.live) return () => {};
     const left = Math.max(0, deadline.at - this.#clock.now());
     this.#deadlines.clear(deadline);
+    let isPaused = true;
     return () => {
-      this.#deadline = this.#deadlines.set(left, this.#reached);
+      if (isPaused) this.#deadline = this.#deadlines.set(left, this.#reached);
+      isPaused = false;
     };
   }
 }

@@ -53,7 +53,8 @@ export class Interruption {
   race<T>(promise: PromiseLike<T>): Promise<T | typeof STOPPED> {
     return new Promise((resolve, reject) => {
       const off = this.onStop(() => resolve(STOPPED));
-      promise.then(
+      // What a provider gives may be no promise, or one of its own.
+      Promise.resolve(promise).then(
         value => {
           off();
           resolve(value);

@@ -8,8 +8,7 @@ import { canonicalJson } from '../define/canonical.ts';
 
 interface Streak {
   readonly toolName: string;
-  /** The step in which the call was last made, and in how many steps in a row it gave this result. */
-  step: number;
+  /** In how many steps in a row the call was made and gave this result. */
   times: number;
   result: string;
 }
@@ -18,7 +17,6 @@ export class RepeatWatch {
   readonly #rule: Exclude<LoopBehaviour['repeat'], false> | undefined;
   #previous: ReadonlyMap<string, Streak> = new Map();
   #current = new Map<string, Streak>();
-  #step = 0;
   #stuck: Streak | undefined;
 
   constructor(rule: LoopBehaviour['repeat']) {
@@ -30,7 +28,7 @@ export class RepeatWatch {
     if (this.#rule === undefined) return;
     this.#previous = this.#current;
     this.#current = new Map();
-    this.#step += 1;
+    this.#stuck = undefined;
   }
 
   /** Notes one call and its result. Gives the line for the result where the call has been repeated too often, else `undefined`. */
@@ -54,12 +52,13 @@ export class RepeatWatch {
       if (sameStep.result !== result) {
         sameStep.result = result;
         sameStep.times = 0; // one call, two results: it is not stuck
+        if (this.#stuck === sameStep) this.#stuck = undefined;
       }
       return sameStep;
     }
     const before = this.#previous.get(key);
     const times = before !== undefined && before.result === result ? before.times + 1 : 1;
-    const streak = { toolName, step: this.#step, times, result };
+    const streak = { toolName, times, result };
     this.#current.set(key, streak);
     return streak;
   }

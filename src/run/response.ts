@@ -17,6 +17,8 @@ import type {
   Usage,
 } from '../model/model.ts';
 import { usageOf } from '../model/model.ts';
+import { wellFormed } from './cut.ts';
+import { copyJson } from './json-copy.ts';
 
 /** A call as the model asked for it. */
 export interface RequestedCall {
@@ -133,7 +135,7 @@ export class ResponseBuilder {
           this.#calls.push({
             id: part.toolCallId,
             toolName: typeof part.toolName === 'string' && part.toolName !== '' ? part.toolName : UNNAMED,
-            inputText: part.input,
+            inputText: inputText(part.input),
             metadata: own(part.providerMetadata),
           });
         }
@@ -200,7 +202,7 @@ export class ResponseBuilder {
 
   /** What may be kept of a response that broke off: text and sealed reasoning, never a call; marked. `undefined` if there is no text. */
   safePrefix(incomplete: Incomplete): AssistantMessage | undefined {
-    if (this.#text() === '') return undefined;
+    if (this.#text().trim() === '') return undefined;
     const content: AssistantContent[] = [];
     for (const block of this.#blocks) {
       if (block.kind === 'text' && block.text !== '') content.push(textPart(block));
@@ -222,7 +224,7 @@ export class ResponseBuilder {
   #text(): string {
     let text = '';
     for (const block of this.#blocks) if (block.kind === 'text') text += block.text;
-    return text;
+    return wellFormed(text);
   }
 
   #start(kind: 'text' | 'reasoning', id: string, metadata: Metadata): OpenBlock {
@@ -259,12 +261,27 @@ function isAnswer(part: AssistantContent): boolean {
   return part.type !== 'text' && part.type !== 'reasoning' && part.type !== 'custom';
 }
 
+/** The arguments as text, for a provider that has parsed them against the contract: they must not become none. */
+function inputText(input: unknown): string {
+  if (typeof input !== 'object' || input === null) return input as string; // what is no text is looked at where it is parsed
+  try {
+    return JSON.stringify(input);
+  } catch {
+    return '[]'; // it cannot be read, and is refused
+  }
+}
+
+/** The escape of half a surrogate pair. */
+const ESCAPED_SURROGATE = /\\u[dD][89a-fA-F]/;
+
 /** The arguments as an object, or `{}`: what a history holds of arguments that are none, since providers refuse anything else. */
 function parsedObject(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject && !isTooDeep(value) ? value : {};
+    if (!isObject || isTooDeep(value)) return {};
+    // Providers refuse a history that holds half of a surrogate pair.
+    return text.isWellFormed() && !ESCAPED_SURROGATE.test(text) ? value : copyJson(value);
   } catch {
     return {};
   }
@@ -294,7 +311,9 @@ function freshCallId(): string {
 }
 
 function textPart(block: OpenBlock): AssistantContent {
-  return { type: block.kind, text: block.text, ...options(block.metadata) };
+  // Signed reasoning must go back exactly as it came.
+  const text = block.kind === 'text' ? wellFormed(block.text) : block.text;
+  return { type: block.kind, text, ...options(block.metadata) };
 }
 
 function providerCall(part: Extract<ModelContent, { type: 'tool-call' }>): AssistantContent {
@@ -303,7 +322,7 @@ function providerCall(part: Extract<ModelContent, { type: 'tool-call' }>): Assis
     type: 'tool-call',
     toolCallId,
     toolName,
-    input: parsedObject(input),
+    input: deepFreeze(parsedObject(inputText(input))),
     providerExecuted: true,
     ...options(own(providerMetadata)),
   };
@@ -311,7 +330,10 @@ function providerCall(part: Extract<ModelContent, { type: 'tool-call' }>): Assis
 
 function providerResult(part: Extract<ModelContent, { type: 'tool-result' }>): AssistantContent {
   const { toolCallId, toolName, result, isError, providerMetadata } = part;
-  const output = { type: isError === true ? ('error-json' as const) : ('json' as const), value: result };
+  const output = {
+    type: isError === true ? ('error-json' as const) : ('json' as const),
+    value: copyContent(result) ?? null,
+  };
   return { type: 'tool-result', toolCallId, toolName, output, ...options(own(providerMetadata)) };
 }
 

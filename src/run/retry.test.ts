@@ -4,6 +4,12 @@ import { retryDelay } from './retry.ts';
 const failed = (cause: unknown, kind = 'request_failed') => ({ kind, cause });
 const wait = (cause: unknown, kind?: string): number | undefined => retryDelay(failed(cause, kind), 1, 2, 1, 0);
 
+function cyclic(): object {
+  const cause: { cause?: object } = {};
+  cause.cause = cause;
+  return cause;
+}
+
 describe('whether to try again', () => {
   it.each([
     ['what the provider calls retryable', { isRetryable: true }, true],
@@ -13,6 +19,9 @@ describe('whether to try again', () => {
     ['a bad request', { statusCode: 400 }, false],
     ['a lost connection', Object.assign(new Error('x'), { code: 'ECONNRESET' }), true],
     ['a lost connection, further down', new TypeError('fetch failed', { cause: { code: 'UND_ERR_SOCKET' } }), true],
+    ['a lost connection, as browsers say it', new TypeError('Failed to fetch'), true],
+    ['a lost connection, as Safari says it', new TypeError('Load failed'), true],
+    ['a cause that is its own cause', cyclic(), false],
     ['a time-out of the provider', new DOMException('late', 'TimeoutError'), true],
     ['an overloaded server, told in a stream', { type: 'overloaded_error' }, true],
     ['an invalid request, told in a stream', { type: 'invalid_request_error' }, false],
@@ -60,6 +69,10 @@ describe('how long to wait', () => {
     [{ 'retry-after': '301' }, undefined],
     [{ 'retry-after': 'soon' }, 1_000],
     [{ 'retry-after': '-5' }, 1_000],
+    [{ 'retry-after': '' }, 1_000],
+    [{ 'retry-after-ms': ' ', 'retry-after': '2' }, 2_000],
+    [{ 'retry-after': '0' }, 0],
+    [{ 'retry-after': 'Wed, 31 Dec 1969 23:59:00 GMT' }, 0],
   ])('heeds %j', (responseHeaders, delay) => {
     expect(wait({ isRetryable: true, responseHeaders })).toBe(delay);
   });

@@ -17,6 +17,10 @@ const PASSING_TYPES = /overloaded|rate_limit|api_error|server_error|timeout|unav
 const NETWORK_CODES =
   /^(ECONNRESET|ECONNREFUSED|ECONNABORTED|EPIPE|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|EAI_AGAIN|UND_ERR_\w+)$/;
 
+/** What platforms say of a request or a response that the network lost, all of them in a `TypeError`. */
+const NETWORK_MESSAGES =
+  /^(fetch failed|terminated|failed to fetch|network error|load failed|networkerror when attempting to fetch resource\.?)$/i;
+
 /**
  * Milliseconds to wait before the next attempt, or `undefined` if there is to be none. `attempt` counts from 1, `random` is
  * a number from 0 to 1, `now` the clock's time (for a `retry-after` that is a date).
@@ -55,21 +59,26 @@ function isNetworkError(cause: unknown, depth: number): boolean {
   const name = field(cause, 'name');
   if (name === 'TimeoutError' || name === 'AbortError') return true; // the provider's own: ours ends the turn before this is asked
   const message = field(cause, 'message');
-  if (name === 'TypeError' && (message === 'fetch failed' || message === 'terminated')) return true;
+  if (name === 'TypeError' && typeof message === 'string' && NETWORK_MESSAGES.test(message)) return true;
   return isNetworkError(field(cause, 'cause'), depth + 1);
 }
 
 function retryAfterMs(cause: unknown, now: number): number | undefined {
   const headers = field(cause, 'responseHeaders');
   const exact = field(headers, 'retry-after-ms');
-  const ms = typeof exact === 'string' ? Number(exact) : Number.NaN;
+  const ms = isSaid(exact) ? Number(exact) : Number.NaN;
   if (Number.isFinite(ms) && ms >= 0) return ms;
   const asked = field(headers, 'retry-after');
-  if (typeof asked !== 'string') return undefined;
+  if (!isSaid(asked)) return undefined;
   const seconds = Number(asked);
   if (Number.isFinite(seconds)) return seconds >= 0 ? seconds * 1_000 : undefined;
   const date = Date.parse(asked);
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}
+
+/** A header that says something: an empty one would count as the number 0. */
+function isSaid(header: unknown): header is string {
+  return typeof header === 'string' && header.trim() !== '';
 }
 
 function field(value: unknown, name: string): unknown {

@@ -3,11 +3,14 @@
  * decides is asked of a person, where one can be asked, and is denied otherwise.
  */
 import { v7 as uuid } from 'uuid';
+import { copyList, type Refusal, readOptions } from '../define/options.ts';
 import type { AccessRequest } from '../define/tool.ts';
 import { GateError, SessionError } from '../errors.ts';
 import type { JournalEntry } from '../journal/journal.ts';
 import type { Permission, PermissionRequest } from '../run/context.ts';
 import type { Interruption } from '../run/interruption.ts';
+import { show } from '../show.ts';
+import { targetMatcher } from './target-pattern.ts';
 
 /** What a rule decides. */
 export type GateDecision = 'allow' | 'deny' | 'ask';
@@ -41,17 +44,14 @@ interface OpenGate {
 
 /** The gates of one session. */
 export class GateKeeper {
-  readonly #rules: readonly {
-    readonly matches: (request: AccessRequest) => boolean;
-    readonly decision: GateDecision;
-  }[];
+  readonly #rules: readonly Rule[];
   readonly #canAsk: boolean;
   readonly #open = new Map<string, OpenGate & { readonly turnId: string }>();
   readonly #closed = new Set<string>();
   readonly #append: (entries: readonly JournalEntry[]) => Promise<void>;
 
   constructor(options: GateOptions | undefined, append: (entries: readonly JournalEntry[]) => Promise<void>) {
-    this.#rules = (options?.rules ?? []).map(resolveRule);
+    this.#rules = resolveRules(options?.rules);
     this.#canAsk = options?.ask === true;
     this.#append = append;
   }
@@ -72,7 +72,7 @@ export class GateKeeper {
       else if (!this.#canAsk) decisions.push(deny(`nothing here allows ${named(unmet[0]!)}, and nobody can be asked`));
       else decisions.push(this.#ask(turnId, request, unmet, opened));
     }
-    if (opened.length > 0) await this.#append(opened);
+    if (opened.length > 0) await this.#record(opened);
     const off = interruption.onStop(() => void this.#closeAll(turnId, 'interrupted'));
     try {
       return await Promise.all(decisions);
@@ -91,8 +91,22 @@ export class GateKeeper {
     if (answer?.decision !== 'approve' && answer?.decision !== 'deny') {
       throw new GateError('invalid_answer', gateId, 'an answer needs a decision: "approve" or "deny"');
     }
-    if (answer.decision === 'approve') await this.#resolve(gate, ALLOWED);
-    else await this.#resolve(gate, deny(answer.reason ?? 'a person said no'));
+    if (answer.decision === 'approve') return this.#resolve(gate, ALLOWED);
+    const { reason } = answer;
+    if (reason !== undefined && typeof reason !== 'string') {
+      throw new GateError('invalid_answer', gateId, `the reason of an answer must be text, not ${show(reason)}`);
+    }
+    return this.#resolve(gate, deny(reason === undefined || reason.trim() === '' ? 'a person said no' : reason));
+  }
+
+  /** Records gates that open; where that fails they are none, and nobody can answer them. */
+  async #record(opened: readonly JournalEntry[]): Promise<void> {
+    try {
+      await this.#append(opened);
+    } catch (error) {
+      for (const entry of opened) if (entry.type === 'gate.opened') this.#open.delete(entry.gateId);
+      throw error;
+    }
   }
 
   #ask(
@@ -148,29 +162,34 @@ function named(access: AccessRequest): string {
   return `${access.action} on ${access.target}`;
 }
 
-function resolveRule(
-  rule: GateRule,
-  index: number,
-): { matches: (access: AccessRequest) => boolean; decision: GateDecision } {
-  const { action, target, decision } = rule ?? {};
-  if (typeof action !== 'string' || (target !== undefined && typeof target !== 'string')) {
-    throw new SessionError('invalid_option', `gate.rules[${index}] needs an action, and may have a target pattern`);
+interface Rule {
+  readonly matches: (access: AccessRequest) => boolean;
+  readonly decision: GateDecision;
+}
+
+function resolveRules(rules: unknown): readonly Rule[] {
+  if (rules === undefined) return [];
+  const list = copyList(rules);
+  if (list === undefined) throw invalid('rules', `gate.rules must be a list of rules, not ${show(rules)}`);
+  return list.map(resolveRule);
+}
+
+/** An option of another name is refused: a misspelt `target` would make a rule for all targets. */
+function resolveRule(rule: unknown, index: number): Rule {
+  const place = `gate.rules[${index}]`;
+  const { action, target, decision } = readOptions(rule, ['action', 'target', 'decision'], place, invalid);
+  if (typeof action !== 'string') throw invalid('action', `${place}.action must be text, not ${show(action)}`);
+  if (target !== undefined && typeof target !== 'string') {
+    throw invalid('target', `${place}.target must be a pattern or absent, not ${show(target)}`);
   }
   if (decision !== 'allow' && decision !== 'deny' && decision !== 'ask') {
-    throw new SessionError('invalid_option', `gate.rules[${index}].decision must be "allow", "deny" or "ask"`);
+    throw invalid('decision', `${place}.decision must be "allow", "deny" or "ask", not ${show(decision)}`);
   }
-  const pattern = target === undefined ? undefined : targetPattern(target);
+  const fits = target === undefined ? undefined : targetMatcher(target);
   return {
-    matches: access => (action === '*' || action === access.action) && (pattern?.test(access.target) ?? true),
+    matches: access => (action === '*' || action === access.action) && (fits?.(access.target) ?? true),
     decision,
   };
 }
 
-function targetPattern(target: string): RegExp {
-  const source = target.replace(/\*\*|\*|[^*]+/g, token => {
-    if (token === '**') return '[\\s\\S]*';
-    if (token === '*') return '[^/]*';
-    return token.replace(/[\\^$.|?+()[\]{}]/g, '\\$&');
-  });
-  return new RegExp(`^${source}$`);
-}
+const invalid: Refusal = (_field, message) => new SessionError('invalid_option', message);

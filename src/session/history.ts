@@ -5,14 +5,18 @@
  * Owns invariant 1: an assistant message with calls enters the history together with the tool message that answers each of
  * them, at `step.done`, or not at all.
  */
+import { STRUCTURED_OUTPUT_TOOL_NAME } from '../define/tool.ts';
 import type { JournalRecord, RecordedLimits } from '../journal/journal.ts';
-import type {
-  AssistantMessage,
-  Message,
-  ToolMessage,
-  ToolResultPart,
-  UserContent,
-  UserMessage,
+import {
+  type AssistantMessage,
+  addUsage,
+  type Message,
+  NO_USAGE,
+  type ToolMessage,
+  type ToolResultPart,
+  type Usage,
+  type UserContent,
+  type UserMessage,
 } from '../model/model.ts';
 
 /** A turn that has begun and has no terminal record yet. */
@@ -20,6 +24,11 @@ export interface OpenTurn {
   readonly turnId: string;
   readonly mode: string;
   readonly limits: RecordedLimits;
+  /** What the turn has used so far. */
+  usage: Usage;
+  steps: number;
+  iterations: number;
+  calls: number;
   /** The step whose response is not committed yet. */
   step: OpenStep | undefined;
 }
@@ -42,7 +51,7 @@ export interface WaitingInput {
 export class SessionState {
   /** The committed history. Messages are frozen; the list grows and is never rewritten. */
   readonly messages: Message[] = [];
-  /** The ids of all calls in the history and in the open step. */
+  /** The ids of all calls in the history. */
   readonly callIds: Set<string> = new Set();
   readonly waiting: Map<string, WaitingInput> = new Map();
   loop = '';
@@ -60,8 +69,9 @@ export class SessionState {
   get title(): string {
     const first = this.messages.find(message => message.role === 'user');
     const text = first === undefined ? '' : textOf(first.content as readonly UserContent[]);
-    const line = text.trim().split('\n', 1)[0] ?? '';
-    return line.length > 80 ? `${line.slice(0, 79)}…` : line;
+    const line = text.trim().split(/\r?\n/, 1)[0] ?? '';
+    // What is left of a pair that is cut in two is no character.
+    return line.length > 80 ? `${line.slice(0, 79).replace(/[\ud800-\udbff]$/, '')}…` : line;
   }
 
   apply(record: JournalRecord): void {
@@ -86,7 +96,7 @@ export class SessionState {
         this.waiting.delete(record.inputId);
         break;
       case 'turn.started':
-        this.turn = { turnId: record.turnId, mode: record.mode, limits: record.limits, step: undefined };
+        this.turn = openTurn(record);
         this.turns += 1;
         this.canContinue = false;
         if (record.message !== undefined) this.#commit(record.message);
@@ -101,7 +111,7 @@ export class SessionState {
         }
         break;
       case 'step.responded':
-        if (this.turn?.step !== undefined) this.turn.step.message = record.message;
+        if (this.turn !== undefined) takeResponse(this.turn, record);
         break;
       case 'tool.started':
         this.turn?.step?.started.add(record.callId);
@@ -158,6 +168,23 @@ export class SessionState {
     this.lastOutcome = outcome;
     this.canContinue = canContinue;
   }
+}
+
+function openTurn({ turnId, mode, limits }: Extract<JournalRecord, { type: 'turn.started' }>): OpenTurn {
+  return { turnId, mode, limits, usage: NO_USAGE, steps: 0, iterations: 0, calls: 0, step: undefined };
+}
+
+function takeResponse(turn: OpenTurn, { message, usage }: Extract<JournalRecord, { type: 'step.responded' }>): void {
+  if (turn.step !== undefined) turn.step.message = message;
+  turn.usage = addUsage(turn.usage, usage);
+  turn.steps += 1;
+  let calls = 0;
+  for (const part of message.content) {
+    const isCall = part.type === 'tool-call' && part.providerExecuted !== true;
+    if (isCall && part.toolName !== STRUCTURED_OUTPUT_TOOL_NAME) calls += 1; // the control tool counts for nothing
+  }
+  if (calls > 0) turn.iterations += 1;
+  turn.calls += calls;
 }
 
 /** The tool message that answers the calls of an assistant message, in call order; `undefined` where it has none. */

@@ -3,7 +3,7 @@
 import { HistoryError } from '../errors.ts';
 import { deepFreeze } from '../freeze.ts';
 import { copyContent } from '../model/copy.ts';
-import type { Message, ToolResultPart } from '../model/model.ts';
+import type { Message, ToolMessage, ToolResultPart } from '../model/model.ts';
 
 /** What a repair changed: the message concerned (its place in the list that was given), and what was done. */
 export interface HistoryRepair {
@@ -37,29 +37,50 @@ export function checkHistory(history: readonly Message[], repair: boolean): Chec
     messages.push(message);
     if (message.role !== 'assistant') continue;
     const calls = callsOf(message, index, ids);
-    const next = history[index + 1];
-    const answer = next?.role === 'tool' ? copyOf(next, index + 1) : undefined;
-    if (calls.size === 0 && answer === undefined) continue;
-    if (answer !== undefined) index += 1;
-    const results = resultsFor(calls, answer, index, repair, repairs);
-    if (results.length > 0) messages.push({ role: 'tool', content: results });
+    if (calls.size === 0) continue;
+    const answers = answersAfter(history, index, repair, repairs);
+    index += answers.length;
+    messages.push({ role: 'tool', content: resultsFor(calls, answers, index, repair, repairs) });
   }
   return { messages: deepFreeze(messages), repairs };
 }
 
+/** The tool message after the assistant message at `index`; where repairs are asked for, with those that follow it, as one. */
+function answersAfter(
+  history: readonly Message[],
+  index: number,
+  repair: boolean,
+  repairs: HistoryRepair[],
+): readonly ToolMessage[] {
+  const answers: ToolMessage[] = [];
+  for (let next = index + 1; next < history.length && (repair || answers.length === 0); next++) {
+    const message = copyOf(history[next], next);
+    if (message.role !== 'tool') break;
+    if (answers.length > 0) repairs.push({ index: next, change: 'joined with the tool message before it' });
+    answers.push(message);
+  }
+  return answers;
+}
+
 const ROLES: ReadonlySet<unknown> = new Set(['system', 'user', 'assistant', 'tool']);
 
-function copyOf(message: Message | undefined, index: number): Message {
+/** A copy of a message, checked: what is checked is what is taken over. */
+function copyOf(given: Message | undefined, index: number): Message {
+  let message: Message | undefined;
+  try {
+    message = copyContent(given);
+  } catch {
+    throw new HistoryError(index, 'it holds something that cannot be copied');
+  }
   const role: unknown = message?.role;
   if (!ROLES.has(role)) throw new HistoryError(index, 'its role must be "user", "assistant" or "tool"');
   if (role === 'system')
     throw new HistoryError(index, 'a system message belongs in the loop definition, not in a history');
-  if (!Array.isArray(message?.content)) throw new HistoryError(index, 'its content must be a list of parts');
-  try {
-    return copyContent(message) as Message;
-  } catch {
-    throw new HistoryError(index, 'it holds something that cannot be copied');
-  }
+  const content: unknown = message?.content;
+  if (!Array.isArray(content)) throw new HistoryError(index, 'its content must be a list of parts');
+  const odd = content.findIndex((part: unknown) => typeof Object(part).type !== 'string');
+  if (odd !== -1) throw new HistoryError(index, `part ${odd} of its content must be an object with a type`);
+  return message as Message;
 }
 
 /** The calls of an assistant message that a tool message has to answer: id and tool name, in call order. */
@@ -83,20 +104,16 @@ function callsOf(
 
 function resultsFor(
   calls: ReadonlyMap<string, string>,
-  answer: Message | undefined,
+  answers: readonly ToolMessage[],
   index: number,
   repair: boolean,
   repairs: HistoryRepair[],
 ): ToolResultPart[] {
   const results = new Map<string, ToolResultPart>();
-  for (const part of answer?.role === 'tool' ? answer.content : []) {
+  for (const part of answers.flatMap(answer => answer.content)) {
     if (part.type !== 'tool-result') continue;
-    const problem = !calls.has(part.toolCallId)
-      ? `a result for "${part.toolCallId}", which the message before it does not call`
-      : results.has(part.toolCallId)
-        ? `a second result for "${part.toolCallId}"`
-        : undefined;
-    if (problem === undefined) results.set(part.toolCallId, part);
+    const problem = problemWith(part, calls, results);
+    if (problem === undefined) results.set(part.toolCallId, named(part, calls, index, repair, repairs));
     else if (repair) repairs.push({ index, change: `left out ${problem}` });
     else throw new HistoryError(index, problem);
   }
@@ -108,4 +125,32 @@ function resultsFor(
     repairs.push({ index, change: `answered the call "${toolCallId}" of "${toolName}"` });
     return { type: 'tool-result', toolCallId, toolName, output: { type: 'error-text', value: 'result not available' } };
   });
+}
+
+/** A result under the name of its call, by which some providers look for it. */
+function named(
+  part: ToolResultPart,
+  calls: ReadonlyMap<string, string>,
+  index: number,
+  repair: boolean,
+  repairs: HistoryRepair[],
+): ToolResultPart {
+  const { toolCallId } = part;
+  const toolName = calls.get(toolCallId) as string;
+  if (part.toolName === toolName) return part;
+  const problem = `the result for "${toolCallId}" names another tool than its call, which is of "${toolName}"`;
+  if (!repair) throw new HistoryError(index, problem);
+  repairs.push({ index, change: `renamed the result for "${toolCallId}" to "${toolName}"` });
+  return { ...part, toolName };
+}
+
+function problemWith(
+  { toolCallId, output }: ToolResultPart,
+  calls: ReadonlyMap<string, string>,
+  results: ReadonlyMap<string, unknown>,
+): string | undefined {
+  if (!calls.has(toolCallId)) return `a result for "${toolCallId}", which the message before it does not call`;
+  if (results.has(toolCallId)) return `a second result for "${toolCallId}"`;
+  if (typeof Object(output).type !== 'string') return `a result for "${toolCallId}" without an output of some type`;
+  return undefined;
 }

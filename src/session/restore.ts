@@ -1,6 +1,6 @@
 /** Brings a session back from its journal: the fold over its records, and an honest end for a turn that was cut short. */
-import type { JournalEntry, JournalStore } from '../journal/journal.ts';
-import { NO_USAGE } from '../model/model.ts';
+import { JournalError } from '../errors.ts';
+import type { JournalEntry, JournalRecord, JournalStore } from '../journal/journal.ts';
 import { errorResult } from '../run/result.ts';
 import { type OpenTurn, SessionState } from './history.ts';
 
@@ -10,15 +10,30 @@ export interface RestoredState {
   readonly lastSeq: number;
 }
 
-/** Folds a session's journal. */
+/** Folds a session's journal. Throws `JournalError` with the position where the journal has a gap, or a record that cannot follow those before it. */
 export async function foldJournal(store: JournalStore, sessionId: string): Promise<RestoredState> {
   const state = new SessionState();
   let lastSeq = 0;
   for await (const record of store.read(sessionId, 1)) {
-    state.apply(record);
-    lastSeq = record.seq;
+    const { seq } = record;
+    if (seq !== lastSeq + 1) throw damaged(sessionId, `record ${lastSeq + 1} is missing: ${seq} follows ${lastSeq}`);
+    applyTo(state, record, sessionId);
+    lastSeq = seq;
   }
   return { state, lastSeq };
+}
+
+function applyTo(state: SessionState, record: JournalRecord, sessionId: string): void {
+  try {
+    state.apply(record);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : 'it cannot be read';
+    throw damaged(sessionId, `record ${record.seq} (${record.type}) cannot follow those before it: ${reason}`, cause);
+  }
+}
+
+function damaged(sessionId: string, what: string, cause?: unknown): JournalError {
+  return new JournalError('store_failed', `the journal of session ${sessionId} is damaged: ${what}`, { cause });
 }
 
 /**
@@ -27,13 +42,11 @@ export async function foldJournal(store: JournalStore, sessionId: string): Promi
  */
 export function endCutShort(turn: OpenTurn): JournalEntry[] {
   const entries: JournalEntry[] = [];
-  const { turnId, step } = turn;
-  let calls = 0;
+  const { turnId, step, usage, steps, iterations, calls } = turn;
   if (step?.message !== undefined) {
     const { stepId } = step;
     for (const part of step.message.content) {
       if (part.type !== 'tool-call' || part.providerExecuted === true) continue;
-      calls += 1;
       const { toolCallId: callId, toolName } = part;
       if (step.results.has(callId)) continue;
       const started = step.started.has(callId);
@@ -44,7 +57,7 @@ export function endCutShort(turn: OpenTurn): JournalEntry[] {
     }
     entries.push({ type: 'step.done', turnId, stepId });
   }
-  const totals = { usage: NO_USAGE, steps: 0, iterations: 0, calls };
-  entries.push({ type: 'turn.interrupted', turnId, reason: 'the process ended during the turn', ...totals });
+  const reason = 'the process ended during the turn';
+  entries.push({ type: 'turn.interrupted', turnId, reason, usage, steps, iterations, calls });
   return entries;
 }
