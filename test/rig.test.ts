@@ -42,6 +42,7 @@ describe('opening', () => {
     [{ loops: [talker(), talker()] }, 'loops[1] repeats the name "talker"'],
     [{ loops: [talker()], stores: 1 }, 'no option "stores"'],
     [{ loops: [talker()], onDrift: 'maybe' }, '"onDrift" must be'],
+    [{ loops: [talker()], gate: { rules: [{ action: 'fs.write' }] } }, 'gate.rules[0]'],
   ])('refuses the options %j', (options, message) => {
     expect(() => defineRig(options as never)).toThrow(message);
   });

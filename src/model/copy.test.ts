@@ -26,7 +26,7 @@ describe('copyContent', () => {
     expect(Reflect.get({}, 'polluted')).toBeUndefined();
   });
 
-  it.each([() => 1, Symbol('x')])('refuses what is no data (%s)', value => {
+  it.each([() => 1, Symbol('x'), 1n])('refuses what is no data (%s)', value => {
     expect(() => copyContent({ value })).toThrow(UncopiableContent);
   });
 

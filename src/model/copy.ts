@@ -5,7 +5,7 @@ export class UncopiableContent extends TypeError {}
 
 /**
  * A deep copy of plain data. Bytes become base64 text, as the message format allows; URLs stay URLs. Throws `UncopiableContent` for what
- * is no data (a function, a symbol, a cycle).
+ * JSON has no word for (a function, a symbol, a bigint, a cycle).
  */
 export function copyContent<T>(value: T): T {
   return copy(value, 0) as T;
@@ -15,8 +15,9 @@ export function copyContent<T>(value: T): T {
 const DEEPEST = 200;
 
 function copy(value: unknown, depth: number): unknown {
-  if (typeof value === 'function' || typeof value === 'symbol' || depth > DEEPEST) {
-    throw new UncopiableContent(depth > DEEPEST ? 'it is nested too deeply' : `it holds a ${typeof value}`);
+  const kind = typeof value;
+  if (kind === 'function' || kind === 'symbol' || kind === 'bigint' || depth > DEEPEST) {
+    throw new UncopiableContent(depth > DEEPEST ? 'it is nested too deeply' : `it holds a ${kind}`);
   }
   if (typeof value !== 'object' || value === null) return value;
   if (value instanceof Uint8Array) return base64(value);

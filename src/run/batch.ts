@@ -291,7 +291,9 @@ class BatchRun {
     const { request } = slot;
     const text = outputText(result.output);
     if (result.endTurn && (this.#endTurn === undefined || index < this.#endTurn.index)) this.#endTurn = { index, text };
-    const line = this.#repeat.note(request.toolName, request.input, text);
+    // Arguments that are none are `{}` in the history: what the model really wrote tells one such call from another.
+    const asked = slot.prepared === undefined ? request.inputText : request.input;
+    const line = this.#repeat.note(request.toolName, asked, text);
     const told =
       line === undefined
         ? result

@@ -89,3 +89,16 @@ it('the reason of a signal says who stopped', () => {
     message: 'the turn was interrupted',
   });
 });
+
+it('a listener that throws keeps no other from being told, nor the signal from being aborted', () => {
+  const interruption = new Interruption();
+  const told: string[] = [];
+  interruption.onStop(() => void told.push('first'));
+  interruption.onStop(() => {
+    throw new Error('hostile');
+  });
+  interruption.onStop(() => void told.push('last'));
+  expect(() => interruption.stop({ kind: 'interrupted', reason: undefined })).toThrow('hostile');
+  expect(told).toEqual(['first', 'last']);
+  expect(interruption.signal.aborted).toBe(true);
+});

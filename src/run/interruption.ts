@@ -33,7 +33,7 @@ export class Interruption {
     const listeners = [...this.#listeners];
     this.#listeners.clear();
     try {
-      for (const listener of listeners) listener(cause);
+      tellAll(listeners, cause);
     } finally {
       this.#controller.abort(abortReason(cause));
     }
@@ -65,6 +65,17 @@ export class Interruption {
         },
       );
     });
+  }
+}
+
+/** Tells every listener, whatever one of them throws; what was thrown comes out when all have been told. */
+function tellAll(listeners: readonly ((cause: InterruptionCause) => void)[], cause: InterruptionCause): void {
+  const [next, ...others] = listeners;
+  if (next === undefined) return;
+  try {
+    next(cause);
+  } finally {
+    tellAll(others, cause);
   }
 }
 

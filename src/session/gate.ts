@@ -167,7 +167,7 @@ interface Rule {
   readonly decision: GateDecision;
 }
 
-function resolveRules(rules: unknown): readonly Rule[] {
+export function resolveRules(rules: unknown): readonly Rule[] {
   if (rules === undefined) return [];
   const list = copyList(rules);
   if (list === undefined) throw invalid('rules', `gate.rules must be a list of rules, not ${show(rules)}`);

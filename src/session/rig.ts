@@ -10,7 +10,7 @@ import type { SessionEvent } from '../events/events.ts';
 import type { JournalEntry, JournalStore } from '../journal/journal.ts';
 import { memoryStore } from '../journal/memory.ts';
 import type { Message } from '../model/model.ts';
-import type { GateOptions } from './gate.ts';
+import { type GateOptions, resolveRules } from './gate.ts';
 import { SessionState } from './history.ts';
 import { type CheckedHistory, checkHistory, type HistoryRepair } from './imported-history.ts';
 import { endCutShort, foldJournal } from './restore.ts';
@@ -128,6 +128,7 @@ function resolveRig(options: RigOptions<readonly LoopDefinition[]>): ResolvedRig
     if (byName.has(loop.name)) throw invalid(`loops[${index}] repeats the name "${loop.name}": names must differ`);
     byName.set(loop.name, loop);
   });
+  resolveRules(gate?.rules); // refused here, before a session is opened under it
   if (onDrift !== undefined && onDrift !== 'continue' && onDrift !== 'refuse') {
     throw invalid(`"onDrift" must be "continue" or "refuse", not ${show(onDrift)}`);
   }

@@ -327,6 +327,24 @@ describe('at the limit on iterations', () => {
   );
 });
 
+describe('malformed calls', () => {
+  it('case 7: calls that are malformed each in its own way are no repetition', async () => {
+    const t = scriptedTool('t');
+    const model = insisting(index =>
+      index < 8 ? { calls: [{ tool: 't', inputText: `[${index}]` }] } : { text: 'done' },
+    );
+    const opened = await open({ model, tools: [t] });
+    expect((await play(opened)).result).toMatchObject({ status: 'done', iterations: 8 });
+    expect(t.count).toBe(0);
+  });
+
+  it('case 1: the same malformed call again and again is', async () => {
+    const model = insisting(() => ({ calls: [{ tool: 't', inputText: '[1]' }] }));
+    const opened = await open({ model, tools: [scriptedTool('t')] });
+    expect((await play(opened)).result).toMatchObject({ status: 'failed', error: { limit: 'repeat' }, iterations: 6 });
+  });
+});
+
 describe('structured output', () => {
   const output = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] } as const;
   const asText = { text: '{"n": "x"}' };
