@@ -111,5 +111,6 @@ export type { UserInput } from './session/input.ts';
 export type { OpenOptions, Rig, RigOptions, SessionOf, SessionSummary } from './session/rig.ts';
 // Run: a rig opens sessions, a session runs turns, a turn has events and one result.
 export { defineRig } from './session/rig.ts';
-export type { Session, Steered, SubmitOptions, TurnOptions } from './session/session.ts';
+export type { Session, Steered, SubmitOptions } from './session/session.ts';
 export type { Turn } from './session/turn.ts';
+export type { TurnOptions } from './session/turn-limits.ts';

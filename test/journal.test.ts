@@ -1,38 +1,13 @@
 /** What is written when, what happens when it cannot be written, and who may write. */
-import { defineLoop, defineRig, type JournalRecord, type JournalStore, memoryStore } from 'looprig';
+import { defineLoop, defineRig, defineTool, type JournalRecord, memoryStore } from 'looprig';
 import { assertPaired, forever, manualClock, type ScriptedReply, scriptedModel, scriptedTool } from 'looprig/testing';
 import { describe, expect, it } from 'vitest';
+import { watchedStore } from './support/watched-store.ts';
 
 const step: ScriptedReply = { calls: [{ tool: 't', input: { n: 1 } }] };
 
-/** A memory store that notes each append, and fails at one of them. */
-function notingStore(failAt = Number.POSITIVE_INFINITY): {
-  store: JournalStore;
-  appends: JournalRecord['type'][][];
-  written: JournalRecord[];
-} {
-  const store = memoryStore();
-  const appends: JournalRecord['type'][][] = [];
-  const written: JournalRecord[] = [];
-  const noting: JournalStore = {
-    read: (id, from) => store.read(id, from),
-    list: () => store.list(),
-    find: id => store.find(id),
-    putCapture: (id, bytes) => store.putCapture(id, bytes),
-    getCapture: (id, capture) => store.getCapture(id, capture),
-    append(sessionId, expectedSeq, records) {
-      appends.push(records.map(record => record.type));
-      if (appends.length === failAt) throw new Error('the disk is full');
-      const done = store.append(sessionId, expectedSeq, records);
-      written.push(...records);
-      return done;
-    },
-  };
-  return { store: noting, appends, written };
-}
-
 it('a step of one call is two appends: response and start, result and commit', async () => {
-  const { store, appends } = notingStore();
+  const store = watchedStore();
   const tool = scriptedTool('t', { returns: 'x' });
   const loop = defineLoop({
     name: 'l',
@@ -41,7 +16,7 @@ it('a step of one call is two appends: response and start, result and commit', a
   });
   const session = await defineRig({ loops: [loop], store }).open();
   await session.run('go');
-  expect(appends).toEqual([
+  expect(store.appends.map(records => records.map(({ type }) => type))).toEqual([
     ['session.opened'],
     ['turn.started', 'step.started'],
     ['step.responded', 'tool.called', 'tool.started'],
@@ -53,7 +28,7 @@ it('a step of one call is two appends: response and start, result and commit', a
 });
 
 it('what is written of a step does not grow with the steps before it', async () => {
-  const { store, written } = notingStore();
+  const store = watchedStore();
   const tool = scriptedTool('t', { returns: 'x' });
   const replies = Array.from(
     { length: 60 },
@@ -63,7 +38,7 @@ it('what is written of a step does not grow with the steps before it', async () 
   const loop = defineLoop({ name: 'l', model, tools: [tool.definition], limits: { iterations: 100, calls: 1_000 } });
   await (await defineRig({ loops: [loop], store, clock: manualClock() }).open()).run('go');
   const bytes = new Map<string, number>();
-  for (const record of written) {
+  for (const record of store.records) {
     if (!('stepId' in record)) continue;
     bytes.set(record.stepId, (bytes.get(record.stepId) ?? 0) + JSON.stringify(record).length);
   }
@@ -72,10 +47,12 @@ it('what is written of a step does not grow with the steps before it', async () 
 });
 
 it('no call runs before its response, its announcement and its own start are in the store', async () => {
-  const { store, written } = notingStore();
+  const store = watchedStore();
   const seen: JournalRecord['type'][][] = [];
   const tool = scriptedTool('t', (_, { callId }) => {
-    seen.push(written.filter(record => !('callId' in record) || record.callId === callId).map(record => record.type));
+    seen.push(
+      store.records.filter(record => !('callId' in record) || record.callId === callId).map(record => record.type),
+    );
     return 'x';
   });
   const calls = [1, 2, 3].map(n => ({ tool: 't', input: { n } }));
@@ -92,7 +69,8 @@ describe('a store that fails', () => {
   it.each(appendsOfTheTurn)(
     'at append %i ends the turn failed, runs nothing unrecorded, and leaves a history that works',
     async failAt => {
-      const { store, written } = notingStore(failAt);
+      const store = watchedStore();
+      store.failAt(failAt, 'throws');
       const tool = scriptedTool('t', { returns: 'x' });
       const both: ScriptedReply = {
         calls: [
@@ -110,11 +88,12 @@ describe('a store that fails', () => {
       const result = await turn.result;
       expect(result).toMatchObject({ status: 'failed', error: { name: 'JournalError', kind: 'store_failed' } });
       expect(events.filter(type => /^turn\.(done|failed|interrupted)$/.test(type))).toEqual(['turn.failed']);
-      const started = new Set(written.flatMap(record => (record.type === 'tool.started' ? [record.callId] : [])));
+      const started = new Set(store.records.flatMap(record => (record.type === 'tool.started' ? [record.callId] : [])));
       expect(tool.runs.every(run => started.has(run.callId))).toBe(true);
       assertPaired(session.history);
-      expect(() => session.submit('more')).toThrow('could not be written: the disk is full');
+      expect(() => session.submit('more')).toThrow('could not be written: no space left on the device');
       await session.close();
+      store.failAt(undefined);
       const again = await rig.open({ sessionId: session.id });
       assertPaired(again.history);
       await again.run('more');
@@ -141,4 +120,26 @@ it('of two sessions that write one journal the stale one is refused, and nothing
   expect(said.map(part => part.type === 'text' && part.text)).toEqual(['one', 'two', 'four']);
   const restored = await rig.open({ sessionId: first.id });
   expect(restored.history).toEqual(second.history);
+});
+
+it('a session that cannot be written when it is opened, or opened again, leaves no tools behind', async () => {
+  const disposed: string[] = [];
+  const hangs = defineTool({
+    name: 't',
+    description: 'Hangs.',
+    input: { type: 'object' },
+    create: ({ sessionId }) => ({
+      execute: () => new Promise<string>(() => {}),
+      [Symbol.dispose]: () => void disposed.push(sessionId),
+    }),
+  });
+  const store = watchedStore();
+  const loop = defineLoop({ name: 'l', model: scriptedModel([step]), tools: [hangs] });
+  const rig = defineRig({ loops: [loop], store, clock: manualClock() });
+  const lost = await rig.open();
+  for await (const event of lost.submit('go')) if (event.type === 'tool.started') break;
+  store.failAt(1);
+  await expect(rig.open()).rejects.toMatchObject({ name: 'JournalError', kind: 'store_failed' });
+  await expect(rig.open({ sessionId: lost.id })).rejects.toMatchObject({ name: 'JournalError', kind: 'store_failed' });
+  expect(disposed).toEqual([expect.any(String), lost.id]);
 });

@@ -180,7 +180,7 @@ export class EventReader<E extends SessionEvent> implements AsyncIterableIterato
     this.#isBehind = hub.lastSeq > afterSeq;
   }
 
-  /** Takes an event from the hub. Never throws, never waits. */
+  /** Takes an event from the hub. Never throws, never waits. @internal */
   push(event: SessionEvent): void {
     if (this.#isClosed || !this.#concerns(event)) return;
     const isEnduring = EVENT_DURABILITY[event.type] === 'enduring';
@@ -193,7 +193,7 @@ export class EventReader<E extends SessionEvent> implements AsyncIterableIterato
     else this.#deliver(event, isEnduring ? this.#hub.contextSeq : undefined);
   }
 
-  /** Takes an enduring event that is no record: it cannot be read again, so it is kept until its turn comes. */
+  /** Takes an enduring event that is no record: it cannot be read again, so it is kept until its turn comes. @internal */
   pushUnrecorded(event: SessionEvent): void {
     if (this.#isClosed || !this.#concerns(event)) return;
     if (this.#isBehind || this.#waiting >= MOST_WAITING_EVENTS) {
@@ -228,7 +228,7 @@ export class EventReader<E extends SessionEvent> implements AsyncIterableIterato
     return Promise.resolve({ value: undefined, done: true });
   }
 
-  /** Nothing more comes but `final`; what waits, or was missed, can still be read. */
+  /** Nothing more comes but `final`; what waits, or was missed, can still be read. @internal */
   end(final?: SessionEvent): void {
     if (this.#isClosed) return;
     this.#isClosed = true;

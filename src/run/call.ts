@@ -92,7 +92,7 @@ function parseArguments(text: string): { readonly value: object } | { readonly p
     return { problem: `the arguments are not JSON: ${reason}${place}. The call was not run` };
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-    if (!isTooDeep(value)) return { value };
+    if (!isTooDeep(value, text)) return { value };
     return { problem: `the arguments are nested more than ${DEEPEST_ARGUMENTS} levels deep. The call was not run` };
   }
   const kind = value === null ? 'null' : Array.isArray(value) ? 'a list' : `a ${typeof value}`;

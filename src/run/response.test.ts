@@ -163,9 +163,10 @@ describe('arguments', () => {
   });
 
   it('are too deep from the 501st level on', () => {
-    const nest = (levels: number): unknown => JSON.parse(`${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`);
-    expect(isTooDeep(nest(501))).toBe(false);
-    expect(isTooDeep(nest(502))).toBe(true);
+    const nest = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
+    const lists = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`;
+    for (const text of [nest(501), lists(501)]) expect(isTooDeep(JSON.parse(text), text)).toBe(false);
+    for (const text of [nest(502), lists(502)]) expect(isTooDeep(JSON.parse(text), text)).toBe(true);
   });
 });
 

@@ -279,7 +279,7 @@ function parsedObject(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    if (!isObject || isTooDeep(value)) return {};
+    if (!isObject || isTooDeep(value, text)) return {};
     // Providers refuse a history that holds half of a surrogate pair.
     return text.isWellFormed() && !ESCAPED_SURROGATE.test(text) ? value : copyJson(value);
   } catch {
@@ -290,8 +290,9 @@ function parsedObject(text: string): unknown {
 /** The deepest that arguments may be nested: results may be no deeper, and what copies them must not run out of stack. */
 export const DEEPEST_ARGUMENTS = 500;
 
-/** Whether a parsed value is nested deeper than arguments may be. */
-export function isTooDeep(value: unknown): boolean {
+/** Whether a value parsed from this text is nested deeper than arguments may be. Each level takes two characters at least. */
+export function isTooDeep(value: unknown, text: string): boolean {
+  if (text.length <= 2 * DEEPEST_ARGUMENTS) return false;
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth++) {
     if (depth > DEEPEST_ARGUMENTS) return true;

@@ -9,6 +9,7 @@ import { SessionError } from '../errors.ts';
 import type { SessionEvent } from '../events/events.ts';
 import type { JournalEntry, JournalStore } from '../journal/journal.ts';
 import { memoryStore } from '../journal/memory.ts';
+import { JournalWriter } from '../journal/writer.ts';
 import type { Message } from '../model/model.ts';
 import { type GateOptions, resolveRules } from './gate.ts';
 import { SessionState } from './history.ts';
@@ -161,24 +162,14 @@ class OpenRig {
 
   async open(options: OpenOptions<string> = {}): Promise<Session> {
     if (options.sessionId !== undefined) return this.#restore(options.sessionId, options);
-    const { loops, store, clock } = this.#rig;
-    const loop = pickLoop(loops, options.loop);
+    const loop = pickLoop(this.#rig.loops, options.loop);
     const imported = options.history && checkHistory(options.history, options.repair === true);
     const [sessionId, loopId] = [uuid(), uuid()];
     const bound = await this.#bind(loop, sessionId, loopId, options.extraTools);
     const state = new SessionState();
-    const records = openingEntries(loop, bound, imported).map((entry, index) =>
-      Object.freeze({ ...entry, seq: index + 1, at: clock.now() }),
-    );
-    try {
-      await store.append(sessionId, 0, records);
-    } catch (error) {
-      await bound[Symbol.asyncDispose]();
-      throw error;
-    }
-    for (const record of records) state.apply(record);
+    const lastSeq = await this.#write(bound, state, 0, openingEntries(loop, bound, imported));
     if (imported !== undefined && imported.repairs.length > 0) options.onRepair?.(imported.repairs);
-    return this.#session(bound, state, records.length);
+    return this.#session(bound, state, lastSeq);
   }
 
   async sessions(): Promise<readonly SessionSummary[]> {
@@ -203,7 +194,7 @@ class OpenRig {
   }
 
   async #restore(sessionId: string, options: OpenOptions<string>): Promise<Session> {
-    const { loops, store, clock, onDrift } = this.#rig;
+    const { loops, store, onDrift } = this.#rig;
     if (options.history !== undefined) throw invalid('"history" is for a new session: leave out "sessionId"');
     if ((await store.find(sessionId)) === undefined) {
       throw new SessionError('unknown_session', `there is no session ${show(sessionId)} in this store`);
@@ -225,18 +216,29 @@ class OpenRig {
       );
     }
     const bound = await this.#bind(loop, sessionId, state.loopId, options.extraTools);
-    let last = lastSeq;
-    if (state.turn !== undefined) {
-      const records = endCutShort(state.turn).map((entry, index) =>
-        Object.freeze({ ...entry, seq: lastSeq + index + 1, at: clock.now() }),
-      );
-      await store.append(sessionId, lastSeq, records);
-      for (const record of records) state.apply(record);
-      last += records.length;
-    }
+    const open = state.turn;
+    const last = open === undefined ? lastSeq : await this.#write(bound, state, lastSeq, endCutShort(open));
     const session = this.#session(bound, state, last);
     if (drifted) session.noteDrift(recorded, loop.policyRevision);
     return session;
+  }
+
+  /** Writes records before the session has a writer of its own, and gives the number of the last; if that fails, nothing is left behind. */
+  async #write(
+    bound: BoundLoop,
+    state: SessionState,
+    lastSeq: number,
+    entries: readonly JournalEntry[],
+  ): Promise<number> {
+    const { store, clock } = this.#rig;
+    const writer = new JournalWriter(store, bound.sessionId, lastSeq, clock, record => state.apply(record));
+    try {
+      await writer.append(entries);
+    } catch (error) {
+      await bound[Symbol.asyncDispose]();
+      throw error;
+    }
+    return writer.lastSeq;
   }
 
   #session(bound: BoundLoop, state: SessionState, lastSeq: number): Session {

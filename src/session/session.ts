@@ -7,8 +7,7 @@
 import { v7 as uuid } from 'uuid';
 import type { BoundLoop, BoundMode } from '../bind/bound-loop.ts';
 import type { Clock } from '../clock.ts';
-import { type ResolvedToolLimits, readLimits, resolveModeLimits, type ToolLimits } from '../define/limits.ts';
-import type { ToolBudget } from '../define/tool.ts';
+import type { ResolvedToolLimits } from '../define/limits.ts';
 import { SessionBusyError, SessionError, TurnInterruptedError } from '../errors.ts';
 import { EventHub, type EventReader } from '../events/event-stream.ts';
 import type { SessionEvent, TurnEvent } from '../events/events.ts';
@@ -26,14 +25,7 @@ import { type GateAnswer, GateKeeper, type GateOptions } from './gate.ts';
 import type { SessionState } from './history.ts';
 import { type UserInput, userMessage } from './input.ts';
 import { Turn } from './turn.ts';
-
-/** What a turn may be given of its own. */
-export interface TurnOptions {
-  /** Limits for this turn alone, over the mode's, field by field. */
-  readonly limits?: ToolLimits;
-  /** What another turn has left (`call.budget` of a tool): no limit of this turn is larger, and 0 means nothing. Default: no cap. */
-  readonly budget?: ToolBudget;
-}
+import { effectiveLimits, readTurnLimits, type TurnLimits, type TurnOptions } from './turn-limits.ts';
 
 /** Options of `submit`. */
 export interface SubmitOptions extends TurnOptions {
@@ -57,12 +49,6 @@ export interface SessionParts {
   readonly clock: Clock;
   readonly gate: GateOptions | undefined;
   readonly observers: readonly ((event: SessionEvent) => void)[];
-}
-
-/** What a turn was given of its own; its mode's limits are known when it begins. */
-interface TurnLimits {
-  readonly own: ToolLimits | undefined;
-  readonly budget: ToolBudget | undefined;
 }
 
 /** A turn that waits or runs. */
@@ -152,7 +138,7 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
   submit(input: UserInput, options: SubmitOptions = {}): Turn<Output> {
     this.#requireOpen();
     const message = userMessage(input);
-    const limits = this.#limitsFor(options);
+    const limits = readTurnLimits(options);
     if (this.#active === undefined) return this.#start(this.#job(limits, { message }));
     if (options.queue === 'reject') throw new SessionBusyError();
     if (options.queue !== undefined && options.queue !== 'queue') {
@@ -194,7 +180,7 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
     if (!this.#state.canContinue) {
       throw new SessionError('nothing_to_continue', 'the last turn ended with an answer: submit a new input instead');
     }
-    return this.#start(this.#job(this.#limitsFor(options), {}));
+    return this.#start(this.#job(readTurnLimits(options), {}));
   }
 
   /** Changes the mode, from the next turn on. Throws `SessionError` `unknown_mode`. */
@@ -256,14 +242,6 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
     if (this.#writer.failure !== undefined) throw this.#writer.failure;
   }
 
-  /** The limits of a turn that has its own, checked now and not when its turn comes. */
-  #limitsFor({ limits, budget }: TurnOptions): TurnLimits | undefined {
-    if (limits === undefined && budget === undefined) return undefined;
-    const own = limits === undefined ? undefined : readLimits(limits, 'limits');
-    if (budget !== undefined) requireBudget(budget);
-    return { own, budget };
-  }
-
   #job(limits: TurnLimits | undefined, opening: Job['opening'], turnId: string = uuid()): Job {
     const result = Promise.withResolvers<TurnResult>();
     const interruption = new Interruption();
@@ -303,7 +281,7 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
   /** Runs a turn to its end, then the next one. Never rejects: whatever happens is the turn's result. */
   async #run(job: Job): Promise<void> {
     const mode = this.#mode;
-    const limits = job.limits === undefined ? mode.limits : effectiveLimits(mode.limits, job.limits);
+    const limits = effectiveLimits(mode.limits, job.limits);
     const { turnId, opening } = job;
     const context = this.#context(job, mode, limits);
     const started = {
@@ -408,29 +386,6 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
       return { type: 'input.steered', turnId, inputId };
     });
   }
-}
-
-function requireBudget(budget: ToolBudget): void {
-  for (const name of ['iterationsLeft', 'callsLeft', 'tokensLeft'] as const) {
-    const left: unknown = budget?.[name];
-    if (typeof left === 'number' && left >= 0) continue;
-    throw new SessionError(
-      'invalid_option',
-      `"budget.${name}" must be a number that is not negative, not ${show(left)}`,
-    );
-  }
-}
-
-/** A turn's limits over its mode's, and none of them larger than the budget that it was given. */
-function effectiveLimits(base: ResolvedToolLimits, { own, budget }: TurnLimits): ResolvedToolLimits {
-  const limits = resolveModeLimits(base, own, 'limits');
-  if (budget === undefined) return limits;
-  return Object.freeze({
-    ...limits,
-    iterations: Math.min(limits.iterations, budget.iterationsLeft),
-    calls: Math.min(limits.calls, budget.callsLeft),
-    tokens: Math.min(limits.tokens, budget.tokensLeft),
-  });
 }
 
 const NOTHING: readonly JournalEntry[] = Object.freeze([]);

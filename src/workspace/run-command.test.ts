@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process';
-import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { defineRunCommand } from 'looprig/workspace';
 import { afterEach, describe, expect, it } from 'vitest';
+import { isRunning, pidsIn } from '../../test/support/processes.ts';
 import { type WorkspaceBench, workspaceBench } from '../../test/support/workspace-bench.ts';
 import type { RunCommandOptions } from './options.ts';
 
@@ -25,26 +26,6 @@ const run = (command: readonly string[] | string, input: object = {}, signal?: A
 
 /** Runs a program given as the text of a script. */
 const script = (source: string, input: object = {}, signal?: AbortSignal) => run([node, '-e', source], input, signal);
-
-/** Waits for a file that a child writes, and gives the numbers in it. */
-async function pidsIn(path: string): Promise<number[]> {
-  for (;;) {
-    const text = await readFile(join(bench.root, path), 'utf8').catch(() => '');
-    if (text.endsWith('.')) return text.slice(0, -1).split(' ').map(Number);
-    await sleep(10);
-  }
-}
-
-async function isRunning(pid: number): Promise<boolean> {
-  try {
-    process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-  // Dead, and not yet taken note of by its parent.
-  const state = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-  return !/\) Z /.test(state);
-}
 
 /** Ignores gentle signals, has a child that does so too, and writes down the pids of both. */
 const STUBBORN = `
@@ -149,7 +130,7 @@ describe('run_command', () => {
   it('ends a stubborn command and its children when its time is over, and gives what it wrote', async () => {
     await benchOf({ environment: { SOURCE: STUBBORN } });
     const result = script(STUBBORN, { timeout_ms: 3_000 });
-    const pids = await pidsIn('pids');
+    const pids = await pidsIn(join(bench.root, 'pids'));
     expect(pids).toHaveLength(2);
     expect(await result).toEqual({
       text: 'timed out after 3000 ms, and was ended\n--- stdout ---\nstarted\nstarted',
@@ -162,7 +143,7 @@ describe('run_command', () => {
     await benchOf({ environment: { SOURCE: STUBBORN } });
     const controller = new AbortController();
     const result = script(STUBBORN, {}, controller.signal);
-    const pids = await pidsIn('pids');
+    const pids = await pidsIn(join(bench.root, 'pids'));
     for (const pid of pids) expect(await isRunning(pid)).toBe(true);
     controller.abort();
     expect((await result).text).toMatch(/^interrupted, and was ended\n/);
@@ -175,7 +156,7 @@ describe('run_command', () => {
       require('node:fs').writeFileSync('pids', process.pid + '.'); setInterval(() => {}, 1000)`;
     const controller = new AbortController();
     const result = script(polite, {}, controller.signal);
-    await pidsIn('pids');
+    await pidsIn(join(bench.root, 'pids'));
     controller.abort();
     expect(await result).toEqual({ text: 'interrupted, and was ended\n--- stdout ---\ntidied', isError: true });
   });
@@ -196,7 +177,7 @@ describe('run_command', () => {
       child.unref();
     `);
     expect(text).toBe('exit code 0\n[processes that it had left running were ended]\nno output');
-    for (const pid of await pidsIn('pids')) expect(await isRunning(pid)).toBe(false);
+    for (const pid of await pidsIn(join(bench.root, 'pids'))) expect(await isRunning(pid)).toBe(false);
   });
 
   it('does not wait for what has left the group and holds the output', async () => {
@@ -207,7 +188,7 @@ describe('run_command', () => {
       child.unref();
     `);
     expect(text).toBe('exit code 0\nno output');
-    for (const pid of await pidsIn('pids')) process.kill(pid, 'SIGKILL'); // the test's own
+    for (const pid of await pidsIn(join(bench.root, 'pids'))) process.kill(pid, 'SIGKILL'); // the test's own
   });
 
   it('ends a running command when the program itself exits', async () => {
@@ -224,7 +205,7 @@ describe('run_command', () => {
     `;
     const program = spawn(node, ['--input-type=module', '-e', host], { stdio: 'inherit' });
     await new Promise(resolve => program.once('exit', resolve));
-    const [pid = 0] = await pidsIn('pids');
+    const [pid = 0] = await pidsIn(join(bench.root, 'pids'));
     for (let looks = 0; (await isRunning(pid)) && looks < 100; looks++) await sleep(20);
     expect(await isRunning(pid)).toBe(false);
   });
@@ -264,6 +245,6 @@ describe('run_command with a shell', () => {
     await benchOf({ shell: true });
     const { text } = await run('sleep 600 & printf "%s." $! > pids');
     expect(text).toContain('[processes that it had left running were ended]');
-    for (const pid of await pidsIn('pids')) expect(await isRunning(pid)).toBe(false);
+    for (const pid of await pidsIn(join(bench.root, 'pids'))) expect(await isRunning(pid)).toBe(false);
   });
 });

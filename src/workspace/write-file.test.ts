@@ -1,4 +1,5 @@
 import { chmod, link, mkdir, readdir, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { workspaceTools } from 'looprig/workspace';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -50,7 +51,7 @@ describe('write_file', () => {
     expect([await bench.text('src/a.ts'), await bench.text('link')]).toEqual(['new', 'new']);
   });
 
-  it.each(['../out.txt', '/tmp/looprig-out.txt', 'out/x.txt', 'dangling', 'src/../../out.txt'])(
+  it.each(['../out.txt', join(tmpdir(), 'looprig-out.txt'), 'out/x.txt', 'dangling', 'src/../../out.txt'])(
     'refuses %s, which leads out, and writes nothing',
     async path => {
       bench = await workspaceBench({ 'src/a.ts': '' });

@@ -3,6 +3,7 @@ import { access, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { isRunning, pidsIn } from '../support/processes.ts';
 import { serveModel } from './model-server.ts';
 import { runProgram, startProgram } from './program.ts';
 
@@ -14,10 +15,24 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
+/** A command that sleeps with a child that sleeps, and writes down the numbers of both. */
 const sleep = {
   name: 'run_command',
-  input: { command: [process.execPath, '-e', 'console.log("asleep"); setInterval(() => {}, 1e6)'] },
+  input: {
+    command: [
+      process.execPath,
+      '-e',
+      `const child = require('child_process').spawn(process.execPath, ['-e', 'setInterval(() => {}, 1e6)'], { stdio: 'ignore' });
+       require('fs').writeFileSync('pids', process.pid + ' ' + child.pid + '.');
+       setInterval(() => {}, 1e6);`,
+    ],
+  },
 };
+
+/** Arguments of a run that may run commands. */
+function commanding(model: string): string[] {
+  return ['run', 'hi', '--workspace', folder, '--model', model, '--allow-commands', '--approve', 'all', '--json'];
+}
 
 describe('Ctrl-C', () => {
   it('once interrupts a model that hangs, says so, and gives status 130', async () => {
@@ -42,22 +57,12 @@ describe('Ctrl-C', () => {
 
   it('once ends a command that runs, with all that it started', async () => {
     await using server = await serveModel([{ calls: [sleep] }, { text: ['never'] }]);
-    const args = [
-      'run',
-      'hi',
-      '--workspace',
-      folder,
-      '--model',
-      server.model,
-      '--allow-commands',
-      '--approve',
-      'all',
-      '--json',
-    ];
-    const { child, ended, said } = startProgram(args);
-    await said('"tool.started"');
+    const { child, ended } = startProgram(commanding(server.model));
+    const pids = await pidsIn(join(folder, 'pids'));
+    for (const pid of pids) expect(await isRunning(pid)).toBe(true);
     child.kill('SIGINT');
     const { status, stdout } = await ended;
+    for (const pid of pids) expect(await isRunning(pid)).toBe(false);
     expect(status).toBe(130);
     expect(stdout).toContain('"outcome":"interrupted"');
     expect(stdout).not.toContain('never');
@@ -79,19 +84,7 @@ describe('Ctrl-C', () => {
     const deaf = `process.on('SIGTERM', () => {}); setInterval(() => {}, 1e6); require('fs').writeFileSync('deaf', '')`;
     const call = { name: 'run_command', input: { command: [process.execPath, '-e', deaf] } };
     await using server = await serveModel([{ calls: [call] }]);
-    const args = [
-      'run',
-      'hi',
-      '--workspace',
-      folder,
-      '--model',
-      server.model,
-      '--allow-commands',
-      '--approve',
-      'all',
-      '--json',
-    ];
-    const { child, ended, said } = startProgram(args);
+    const { child, ended, said } = startProgram(commanding(server.model));
     await vi.waitFor(() => access(join(folder, 'deaf')), { timeout: 10_000 });
     child.kill('SIGINT');
     await said('interrupting the turn');
