@@ -4,21 +4,13 @@
 import { STRUCTURED_OUTPUT_TOOL_NAME } from '../define/tool.ts';
 import { ModelError } from '../errors.ts';
 import type { JournalEntry } from '../journal/journal.ts';
-import type { Message, ModelRequest, ModelStreamPart } from '../model/model.ts';
+import type { ModelRequest, ModelStreamPart } from '../model/model.ts';
 import type { TurnContext } from './context.ts';
 import { STOPPED } from './interruption.ts';
+import { modelRequest, type StepRequest } from './request.ts';
 import { type ModelResponse, ResponseBuilder } from './response.ts';
 import { messageOf } from './result.ts';
 import { retryDelay } from './retry.ts';
-
-/** What one step asks of the model. */
-export interface StepRequest {
-  readonly stepId: string;
-  /** A closing step: the tools are named, since the history has calls of them, but may not be used. */
-  readonly toolsOff: boolean;
-  /** A last line for the model that is not kept. */
-  readonly note: string | undefined;
-}
 
 /** How a step's model call ended. */
 export type StepReply =
@@ -164,24 +156,6 @@ function emitDelta(turn: TurnContext, stepId: string, part: ModelStreamPart, inp
     default:
       break;
   }
-}
-
-/** The request: the one array that is made per step. Messages are frozen and shared. */
-function modelRequest(turn: TurnContext, step: StepRequest): ModelRequest {
-  const { mode, behaviour, interruption } = turn;
-  const prompt: Message[] =
-    mode.system === '' ? turn.history.slice() : [{ role: 'system', content: mode.system }, ...turn.history];
-  if (step.note !== undefined) prompt.push({ role: 'user', content: [{ type: 'text', text: step.note }] });
-  const request: ModelRequest = { ...mode.settings, prompt, abortSignal: interruption.signal };
-  if (!behaviour.stream) request.includeRawChunks = false;
-  const tools = turn.output === undefined ? mode.modelTools : turn.output.toolsWith(mode.modelTools);
-  if (tools.length > 0) {
-    request.tools = tools;
-    if (!step.toolsOff) request.toolChoice = { type: 'auto' };
-    else if (turn.output === undefined) request.toolChoice = { type: 'none' };
-    else request.toolChoice = { type: 'tool', toolName: STRUCTURED_OUTPUT_TOOL_NAME };
-  }
-  return request;
 }
 
 function sleep(turn: TurnContext, ms: number): Promise<void> {
