@@ -22,6 +22,7 @@ describe('behaviour', () => {
       modelRetries: 2,
       drainTimeoutMs: 2_000,
       outputRetries: 2,
+      outputMode: 'auto',
     });
     expect(DEFAULT_BEHAVIOUR).toEqual(resolveBehaviour({}));
   });
@@ -35,6 +36,7 @@ describe('behaviour', () => {
       modelRetries: 0,
       drainTimeoutMs: 0,
       outputRetries: 5,
+      outputMode: 'native',
     };
 
     expect(resolveBehaviour(given)).toEqual(given);
@@ -68,6 +70,7 @@ describe('behaviour', () => {
     { field: 'drainTimeoutMs', value: Number.POSITIVE_INFINITY, expected: 'a finite, non-negative integer' },
     { field: 'outputRetries', value: '2', expected: 'a finite, non-negative integer' },
     { field: 'outputRetries', value: Number.NaN, expected: 'a finite, non-negative integer' },
+    { field: 'outputMode', value: 'json', expected: '"auto", "native" or "tool"' },
     { field: 'repeat', value: true, expected: 'false or { warn, stop }' },
     { field: 'repeat', value: null, expected: 'false or { warn, stop }' },
   ])('refuses $value for $field', ({ field, value, expected }) => {

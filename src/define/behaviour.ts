@@ -26,6 +26,12 @@ export interface BehaviourOptions {
   readonly drainTimeoutMs?: number | undefined;
   /** How often an answer that does not fit the output schema is sent back; 0 for never. Default 2. */
   readonly outputRetries?: number | undefined;
+  /**
+   * How an answer with an output schema is asked for: `native` by the provider's own response format, which is sent beside the
+   * tools; `tool` by the control tool `_looprig_final_output`; `auto` natively where the model is known to take that beside tools
+   * and the schema is one that providers hold to, else by the control tool. Default `auto`. Nothing without an `output`.
+   */
+  readonly outputMode?: 'auto' | 'native' | 'tool' | undefined;
 }
 
 /** Behaviour in force. */
@@ -37,6 +43,7 @@ export interface LoopBehaviour {
   readonly modelRetries: number;
   readonly drainTimeoutMs: number;
   readonly outputRetries: number;
+  readonly outputMode: 'auto' | 'native' | 'tool';
 }
 
 const DEFAULT_REPEAT = Object.freeze({ warn: 3, stop: 6 });
@@ -50,6 +57,7 @@ export const DEFAULT_BEHAVIOUR: LoopBehaviour = Object.freeze({
   modelRetries: 2,
   drainTimeoutMs: 2_000,
   outputRetries: 2,
+  outputMode: 'auto',
 });
 
 /** The names of the options that say how turns behave. */
@@ -65,6 +73,7 @@ export function resolveBehaviour(options: { readonly [Option in keyof BehaviourO
     modelRetries: count(options.modelRetries, 'modelRetries'),
     drainTimeoutMs: count(options.drainTimeoutMs, 'drainTimeoutMs'),
     outputRetries: count(options.outputRetries, 'outputRetries'),
+    outputMode: outputMode(options.outputMode),
   });
 }
 
@@ -77,6 +86,14 @@ function flag(value: unknown, field: 'stream' | 'announceLimits'): boolean {
 function atLimit(value: unknown): LoopBehaviour['atLimit'] {
   if (value === undefined) return DEFAULT_BEHAVIOUR.atLimit;
   if (value !== 'fail' && value !== 'answer') throw invalid('atLimit', value, '"fail" or "answer"');
+  return value;
+}
+
+function outputMode(value: unknown): LoopBehaviour['outputMode'] {
+  if (value === undefined) return DEFAULT_BEHAVIOUR.outputMode;
+  if (value !== 'auto' && value !== 'native' && value !== 'tool') {
+    throw invalid('outputMode', value, '"auto", "native" or "tool"');
+  }
   return value;
 }
 

@@ -91,11 +91,13 @@ describe('the policy revision', () => {
     { what: 'modelRetries', changes: { modelRetries: 3 } },
     { what: 'drainTimeoutMs', changes: { drainTimeoutMs: 1 } },
     { what: 'outputRetries', changes: { outputRetries: 1 } },
+    { what: 'outputMode', changes: { outputMode: 'native' } },
   ])('changes with $what', ({ changes }) => {
     expect(revision(changes)).not.toBe(original);
   });
 
   test.each([
+    { what: 'the outputMode that is the default', changes: { outputMode: 'auto' } },
     { what: 'a description', changes: { description: 'Codes.' } },
     { what: 'a name for people', changes: { displayName: 'Coder' } },
     { what: 'the order of modes', changes: { modes: { act, plan } } },

@@ -18,12 +18,14 @@ export interface Policy {
 
 /** SHA-256 of the policy's canonical JSON, as hexadecimal text. Functions (factories, middlewares) have no text and do not count. */
 export function policyRevision({ name, modes, initialMode, behaviour, output }: Policy): string {
-  const { repeat } = behaviour;
+  const { repeat, outputMode, ...rest } = behaviour;
   const policy = {
     ...{ name, initialMode },
     modes: Object.fromEntries(modes.map(mode => [mode.name, modePolicy(mode)])),
-    behaviour: { ...behaviour, repeat: repeat === false ? false : numbers(repeat) },
+    behaviour: { ...rest, repeat: repeat === false ? false : numbers(repeat) },
     output: output?.jsonSchema,
+    // An option that came later is left out where it is what it always was, so that older revisions stay what they were.
+    outputMode: output === undefined || outputMode === 'auto' ? undefined : outputMode,
   };
   return bytesToHex(sha256(utf8ToBytes(canonicalJson(policy))));
 }

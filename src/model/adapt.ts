@@ -10,6 +10,7 @@ import { partFromV2, partFromV3, resultFromV2, resultFromV3 } from './adapt-resp
 import type { AnyLanguageModel, LanguageModel, ModelRequest, ModelStreamPart } from './model.ts';
 
 const adapters = new WeakMap<AnyLanguageModel, LanguageModel>();
+const originals = new WeakMap<LanguageModel, AnyLanguageModel>();
 
 /**
  * The model as one of specification v4: itself if it is one, else an adapter, the same one each time. Messages given to an adapter
@@ -25,7 +26,13 @@ export function adaptModel(model: AnyLanguageModel): LanguageModel {
   }
   const adapter = createAdapter(model);
   adapters.set(model, adapter);
+  originals.set(adapter, model);
   return adapter;
+}
+
+/** The model behind an adapter; any other model is its own. */
+export function originalModel(model: LanguageModel): AnyLanguageModel {
+  return originals.get(model) ?? model;
 }
 
 function createAdapter(model: LanguageModelV3 | LanguageModelV2): LanguageModel {

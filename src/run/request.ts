@@ -20,11 +20,13 @@ export function modelRequest(turn: TurnContext, step: StepRequest): ModelRequest
   if (step.note !== undefined) prompt.push({ role: 'user', content: [{ type: 'text', text: step.note }] });
   const request: ModelRequest = { ...mode.settings, prompt, abortSignal: interruption.signal };
   if (!behaviour.stream) request.includeRawChunks = false;
-  const tools = turn.output === undefined ? mode.modelTools : turn.output.toolsWith(mode.modelTools);
+  const output = turn.output?.requestIn(mode);
+  if (output?.responseFormat !== undefined) request.responseFormat = output.responseFormat;
+  const tools = output?.tools ?? mode.modelTools;
   if (tools.length > 0) {
     request.tools = tools;
     if (!step.toolsOff) request.toolChoice = { type: 'auto' };
-    else if (turn.output === undefined) request.toolChoice = { type: 'none' };
+    else if (output?.way !== 'tool') request.toolChoice = { type: 'none' };
     else request.toolChoice = { type: 'tool', toolName: STRUCTURED_OUTPUT_TOOL_NAME };
   }
   return request;

@@ -34,7 +34,16 @@ import type { TurnContext } from './context.ts';
 import { settleInTime } from './in-time.ts';
 import { STOPPED } from './interruption.ts';
 import type { TurnError, TurnResult } from './outcome.ts';
-import { checkOutput, NOT_ALONE, type SortedResponse, sortResponse, uncheckedOutput, unfitLine } from './output.ts';
+import {
+  judgeAnswer,
+  NOT_ALONE,
+  type OutputContract,
+  type SortedResponse,
+  sortResponse,
+  type UnfitOutput,
+  uncheckedOutput,
+  unfitLine,
+} from './output.ts';
 import { RepeatWatch } from './repeat.ts';
 import type { ModelResponse, RequestedCall } from './response.ts';
 import { requestModel, type StepReply } from './step.ts';
@@ -176,27 +185,40 @@ class TurnRun {
   async #answer(
     stepId: string,
     response: ModelResponse,
-    { call, text }: Extract<SortedResponse, { kind: 'answer' }>,
+    answer: Extract<SortedResponse, { kind: 'answer' }>,
     closing: LimitReached | undefined,
   ): Promise<TurnResult | undefined> {
-    const { output, behaviour } = this.#turn;
+    const { output } = this.#turn;
+    const { call } = answer;
     if (response.isEmpty) return this.#fail(emptyResponse(response.finishReason));
-    const checked = output && (await settleInTime(this.#turn, checkOutput(output, text), uncheckedOutput));
+    const { finishReason } = response;
+    const checked =
+      output && (await settleInTime(this.#turn, judgeAnswer(output, answer, finishReason), uncheckedOutput));
     if (checked === STOPPED) return this.#stoppedWhileChecking(stepId, call);
-    if (checked?.issues === undefined) {
-      if (call !== undefined) this.#answerControl(stepId, call, 'done', 'taken as the final answer');
-      this.#commit(stepId);
-      const limited = closing === undefined ? {} : { limited: closing };
-      return this.#done(response.finishReason, checked === undefined ? limited : { ...limited, output: checked.value });
+    if (checked !== undefined && checked.issues !== undefined) return this.#unfitAnswer(stepId, call, output!, checked);
+    if (call !== undefined) {
+      this.#answerControl(stepId, call, 'done', 'taken as the final answer');
+      this.#text = call.inputText;
     }
-    const line = unfitLine(checked.issues);
+    this.#commit(stepId);
+    const limited = closing === undefined ? {} : { limited: closing };
+    return this.#done(finishReason, checked === undefined ? limited : { ...limited, output: checked.value });
+  }
+
+  /** Sends an answer back that does not fit its schema, or ends the turn where that was done often enough. */
+  async #unfitAnswer(
+    stepId: string,
+    call: RequestedCall | undefined,
+    output: OutputContract,
+    { issues, isHopeless }: UnfitOutput,
+  ): Promise<TurnResult | undefined> {
+    const line = unfitLine(issues, output.requestIn(this.#turn.mode).way);
     if (call === undefined) this.#line = line;
     else this.#answerControl(stepId, call, 'refused', line);
     this.#commit(stepId);
     this.#unfit += 1;
-    return this.#unfit <= behaviour.outputRetries
-      ? undefined
-      : this.#fail(new OutputError(checked.issues, this.#unfit));
+    const isOver = isHopeless === true || this.#unfit > this.#turn.behaviour.outputRetries;
+    return isOver ? this.#fail(new OutputError(issues, this.#unfit)) : undefined;
   }
 
   /** The answer was given but not checked: it stays in the history. */

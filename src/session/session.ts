@@ -93,7 +93,7 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
     this.#state = parts.state;
     this.#store = parts.store;
     this.#clock = parts.clock;
-    this.#output = parts.bound.output && outputContract(parts.bound.output);
+    this.#output = parts.bound.output && outputContract(parts.bound.output, parts.bound.behaviour.outputMode);
     this.#mode = parts.bound.mode(parts.state.mode) ?? parts.bound.initialMode;
     const { sessionId, loopId } = parts.bound;
     const read = (fromSeq: number) => this.#store.read(sessionId, fromSeq);
@@ -370,7 +370,7 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
       get watched() {
         return hub.watched;
       },
-      emit: (event: EphemeralEvent) => hub.emit({ ...event, turnId }),
+      emit: (event: EphemeralEvent) => hub.emitOf(turnId, event),
       permission: requests => this.#gates.decide(turnId, interruption, requests),
       takeSteered: () => this.#takeSteered(turnId),
       random: () => Math.random(),
