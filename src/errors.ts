@@ -272,6 +272,7 @@ export type SessionErrorKind =
   | 'invalid_input'
   | 'invalid_option'
   | 'nothing_to_continue'
+  | 'nothing_to_resume'
   | 'drift';
 
 /** A session or rig refused a request. Nothing was changed. */
@@ -317,10 +318,42 @@ export class HistoryError extends LooprigError<'invalid_history'> {
   }
 }
 
+/** Why a journal could not be written or read. */
+export type JournalErrorKind =
+  /** The store could not do it: a full disk, a locked file, a broken connection. The message says which. */
+  | 'store_failed'
+  /** Another writer appended to the session (`JournalConflictError`). */
+  | 'conflict'
+  /** What is stored is not what was written (`JournalDamagedError` where the place is known). */
+  | 'damaged'
+  /** The store's file belongs to another program. */
+  | 'foreign_file'
+  /** The store's file was written by a newer version of looprig. */
+  | 'newer_format'
+  /** The store was closed before. */
+  | 'closed';
+
 /** The journal could not be written or read. No call ran whose record was not written. */
-export class JournalError<Kind extends string = 'store_failed' | 'conflict'> extends LooprigError<Kind> {
+export class JournalError<Kind extends string = JournalErrorKind> extends LooprigError<Kind> {
   static {
     brandClass(JournalError.prototype, 'JournalError');
+  }
+}
+
+/** A session's journal is not what was written: all before `seq` is whole, and nothing from there on is to be trusted. Other sessions are not concerned. */
+export class JournalDamagedError extends JournalError<'damaged'> {
+  readonly sessionId: string;
+  /** The sequence number of the first record that is missing or was altered. */
+  readonly seq: number;
+
+  static {
+    brandClass(JournalDamagedError.prototype, 'JournalDamagedError');
+  }
+
+  constructor(sessionId: string, seq: number, what: string, options: { readonly cause?: unknown } = {}) {
+    super('damaged', `the journal of session ${sessionId} is damaged at record ${seq}: ${what}`, options);
+    this.sessionId = sessionId;
+    this.seq = seq;
   }
 }
 

@@ -51,6 +51,7 @@ export {
   defineToolset,
   isToolResult,
   liveTool,
+  READ_TOOL_RESULT_TOOL_NAME,
   STRUCTURED_OUTPUT_TOOL_NAME,
   toolError,
   toolResult,
@@ -58,6 +59,7 @@ export {
 export type {
   BindErrorKind,
   DefinitionErrorKind,
+  JournalErrorKind,
   LimitName,
   LimitReached,
   ModelErrorKind,
@@ -70,6 +72,7 @@ export {
   GateError,
   HistoryError,
   JournalConflictError,
+  JournalDamagedError,
   JournalError,
   LooprigError,
   ModelError,
@@ -96,6 +99,7 @@ export type {
   LeftBehind,
   RecordedLimitReached,
   RecordedLimits,
+  ResultCapture,
   StoredSession,
   TurnTotals,
 } from './journal/journal.ts';
@@ -105,12 +109,13 @@ export { memoryStore } from './journal/memory.ts';
 export type * from './model/model.ts';
 export type { ModelIdentity } from './model/resolve.ts';
 export type { DoneResult, FailedResult, InterruptedResult, TurnError, TurnFigures, TurnResult } from './run/outcome.ts';
-export type { GateAnswer, GateDecision, GateOptions, GateRule } from './session/gate.ts';
+export type { GateOptions, PendingGate } from './session/gate.ts';
+export type { GateAnswer } from './session/gate-answer.ts';
 export type { HistoryRepair } from './session/imported-history.ts';
 export type { UserInput } from './session/input.ts';
 export type { OpenOptions, Rig, RigOptions, SessionOf, SessionSummary } from './session/rig.ts';
 // Run: a rig opens sessions, a session runs turns, a turn has events and one result.
 export { defineRig } from './session/rig.ts';
-export type { Session, Steered, SubmitOptions } from './session/session.ts';
+export type { Session, Steered, SubmitOptions, Unfinished } from './session/session.ts';
 export type { Turn } from './session/turn.ts';
 export type { TurnOptions } from './session/turn-limits.ts';

@@ -127,8 +127,10 @@ function nothingBeyondLimits({ runs, scenario, result, observed }: Trace): void 
   }
   expect(observed.filter(({ type }) => type === 'tool.started').length).toBeGreaterThanOrEqual(runs.length);
   // Where nothing else ends the turn before, it ends at the limit.
-  const { interruptAt, interruptAtEvent, turnTimeoutMs } = scenario;
-  const isStopped = [interruptAt, interruptAtEvent, turnTimeoutMs].some(when => when !== undefined);
+  const { interruptAt, interruptAtEvent, turnTimeoutMs, gate, queueAt } = scenario;
+  // Who says something else while a person is asked ends the turn too.
+  const movesOn = gate === 'approve' || gate === 'refuse' ? queueAt : undefined;
+  const isStopped = [interruptAt, interruptAtEvent, turnTimeoutMs, movesOn].some(when => when !== undefined);
   const reached = scenario.steps.slice(0, first === undefined ? 0 : first.place + 1);
   const endsBefore = reached.some(
     ({ trouble, calls: planned }) =>

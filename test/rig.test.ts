@@ -150,7 +150,7 @@ describe('restoring', () => {
     await expect(strict.open({ sessionId: id })).rejects.toMatchObject({ kind: 'drift' });
   });
 
-  it('ends a turn that another process left in the middle, and says what is unknown', async () => {
+  it('ends a turn that another process left in the middle at the next input, and says what is unknown', async () => {
     const store = memoryStore();
     const fast = scriptedTool('fast', { returns: 'done' });
     const slow = scriptedTool('slow', { hangs: true });
@@ -174,13 +174,13 @@ describe('restoring', () => {
     // The first process is gone without a word; the slow calls never came back.
     const next = await rig.open({ sessionId: lost.id });
     assertPaired(next.history);
+    await next.run('go on');
     const results = next.history.flatMap(message => (message.role === 'tool' ? message.content : []));
     expect(results.map(part => part.type === 'tool-result' && part.output)).toEqual([
       { type: 'text', value: 'done' },
       { type: 'error-text', value: 'interrupted; it may or may not have taken effect' },
       { type: 'error-text', value: 'interrupted; it may or may not have taken effect' },
     ]);
-    await next.run('go on');
     expect(fast.count).toBe(1);
     // The first writer is stale now: whatever it still does is refused.
     turn.interrupt();

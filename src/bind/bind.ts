@@ -5,6 +5,7 @@
 import { systemClock } from '../clock.ts';
 import type { LoopBehaviour } from '../define/behaviour.ts';
 import type { BindingName, BindingTypes, FactoryBindings } from '../define/bindings.ts';
+import type { LoopGate } from '../define/gate.ts';
 import { composeMiddlewares, type ToolMiddleware } from '../define/middleware.ts';
 import { type ModeDefinition, problemWithDefinition } from '../define/mode.ts';
 import { copyList } from '../define/options.ts';
@@ -42,6 +43,7 @@ export interface BindableLoop {
   readonly middlewares: readonly ToolMiddleware[];
   readonly behaviour: LoopBehaviour;
   readonly output: ResolvedSchema | undefined;
+  readonly gate: LoopGate;
 }
 
 /** Binds a loop. Rejects with `BindError`, and then has disposed of what it had built. */
@@ -230,6 +232,7 @@ function createBoundLoop(loop: BindableLoop, owner: Owner, modes: readonly Bound
     behaviour: loop.behaviour,
     middleware: composeMiddlewares(loop.middlewares),
     output: loop.output,
+    gate: loop.gate,
     async [Symbol.asyncDispose]() {
       const errors = await disposal.run();
       if (errors.length > 0)

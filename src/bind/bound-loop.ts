@@ -1,5 +1,6 @@
 /** What a bind gives: live tools, owned by one session's loop, and the modes that they are offered in. */
 import type { LoopBehaviour } from '../define/behaviour.ts';
+import type { LoopGate } from '../define/gate.ts';
 import type { ResolvedToolLimits } from '../define/limits.ts';
 import type { ComposedMiddleware } from '../define/middleware.ts';
 import type { ModeDefinition } from '../define/mode.ts';
@@ -82,8 +83,8 @@ export interface BoundMode {
   readonly modelTools: ModelTool[];
 }
 
-/** A mode with the tools that were built for it. */
-export function boundMode(mode: ModeDefinition, tools: readonly BoundTool[]): BoundMode {
+/** A mode with these tools: those that were built for it, or those that it has now. */
+export function boundMode(mode: Omit<ModeDefinition, 'tools'>, tools: readonly BoundTool[]): BoundMode {
   const { name, model, system, limits, settings } = mode;
   const byName = new Map(tools.map(tool => [tool.info.name, tool]));
   const modelTools = tools.map(tool => tool.modelTool);
@@ -117,4 +118,6 @@ export interface BoundLoop<ModeName extends string = string> extends AsyncDispos
   readonly middleware: ComposedMiddleware | undefined;
   /** The output schema, where the definition has one. */
   readonly output: ResolvedSchema | undefined;
+  /** The loop's own rules about what calls may do. */
+  readonly gate: LoopGate;
 }

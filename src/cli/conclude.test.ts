@@ -1,4 +1,4 @@
-import { LooprigError, ModelError, ToolLimitError, type TurnResult, TurnTimeoutError } from 'looprig';
+import { LooprigError, ToolLimitError, type TurnResult, TurnTimeoutError } from 'looprig';
 import { describe, expect, it } from 'vitest';
 import { doneResult, usage } from '../../test/cli/turn-events.ts';
 import { conclude } from './conclude.ts';
@@ -9,7 +9,7 @@ const REACHED = {
   ...{ iterations: 2, maxIterations: 25, calls: 7, maxCalls: 5 },
   ...{ tokens: 9, maxTokens: Number.POSITIVE_INFINITY },
 };
-const ALONE = { denied: 0, keyVariable: undefined };
+const ALONE = { denied: 0, remote: undefined };
 
 function failed(error: Extract<TurnResult, { status: 'failed' }>['error']): TurnResult {
   return { status: 'failed', error, leftBehind: [], ...FIGURES };
@@ -27,6 +27,12 @@ describe('the exit status', () => {
     const end = conclude({ ...doneResult('yes'), finishReason: { unified, raw: undefined } }, ALONE);
     expect(end.exitStatus).toBe(0);
     expect(end.reason).toContain(words);
+  });
+
+  it('is 0 for an answer without text, and the reason says so', () => {
+    const end = conclude(doneResult(' \n'), ALONE);
+    expect(end).toMatchObject({ exitStatus: 0, word: 'done, without text' });
+    expect(end.reason).toContain('holds no text');
   });
 
   it('is 3 for an answer at a limit, and the reason says which and how to allow more', () => {
@@ -79,16 +85,4 @@ describe('the exit status', () => {
     expect(end.exitStatus).toBe(130);
     expect(end.reason).toMatch(/left running: dig$/);
   });
-});
-
-it.each([401, 403])('a request refused with %i names the variable of the key', statusCode => {
-  const cause = Object.assign(new Error('no'), { statusCode });
-  const error = new ModelError('request_failed', 'the model request failed: no', { attempts: 1, cause });
-  const { reason } = conclude(failed(error), { denied: 0, keyVariable: 'OPENAI_API_KEY' });
-  expect(reason).toBe('the model request failed: no (check the key in OPENAI_API_KEY)');
-});
-
-it('a page of an error message is cut', () => {
-  const error = new ModelError('request_failed', 'x'.repeat(5_000), { attempts: 1 });
-  expect(conclude(failed(error), ALONE).reason).toHaveLength(401);
 });

@@ -7,6 +7,8 @@ import {
   type TurnResult,
   TurnTimeoutError,
 } from '../index.ts';
+import { explainModelFailure, shortened } from './model-failure.ts';
+import type { Remote } from './models.ts';
 import type { RunEnd } from './view.ts';
 
 /** The exit statuses of the program. */
@@ -18,13 +20,13 @@ export const EXIT: Readonly<
 interface Circumstances {
   /** Calls that were denied because nobody could be asked. */
   readonly denied: number;
-  /** The variable that the model's key came from, if it has one. */
-  readonly keyVariable: string | undefined;
+  /** Who was asked, if it was somebody elsewhere. */
+  readonly remote: Remote | undefined;
 }
 
 /** Judges a result. A call that was denied comes first: the answer was made without it. */
-export function conclude(result: TurnResult, { denied, keyVariable }: Circumstances): RunEnd {
-  const judged = judge(result, keyVariable);
+export function conclude(result: TurnResult, { denied, remote }: Circumstances): RunEnd {
+  const judged = judge(result, remote);
   if (result.status === 'interrupted' || denied === 0) return { result, ...judged };
   const calls = denied === 1 ? '1 call was' : `${denied} calls were`;
   const reason = `${calls} denied, since nobody can be asked here: to allow what tools declare, run it with --approve all`;
@@ -34,12 +36,12 @@ export function conclude(result: TurnResult, { denied, keyVariable }: Circumstan
 
 type Judged = Omit<RunEnd, 'result'>;
 
-function judge(result: TurnResult, keyVariable: string | undefined): Judged {
+function judge(result: TurnResult, remote: Remote | undefined): Judged {
   switch (result.status) {
     case 'done':
       return judgeAnswer(result);
     case 'failed':
-      return judgeFailure(result.error, keyVariable);
+      return judgeFailure(result.error, remote);
     case 'interrupted': {
       const names = result.leftBehind.map(({ toolName }) => toolName).join(', ');
       const reason = names === '' ? undefined : `these tools did not stop in time and were left running: ${names}`;
@@ -48,7 +50,7 @@ function judge(result: TurnResult, keyVariable: string | undefined): Judged {
   }
 }
 
-function judgeAnswer({ limited, finishReason }: Extract<TurnResult, { status: 'done' }>): Judged {
+function judgeAnswer({ limited, finishReason, text }: Extract<TurnResult, { status: 'done' }>): Judged {
   if (limited !== undefined) return judgeLimit(limited, 'answered at a limit');
   const { unified } = finishReason;
   if (unified === 'length') {
@@ -59,23 +61,21 @@ function judgeAnswer({ limited, finishReason }: Extract<TurnResult, { status: 'd
     const reason = "the provider's content filter ended the answer: ask in another way";
     return { exitStatus: EXIT.done, word: 'done, filtered', reason };
   }
+  if (text.trim() === '') {
+    const reason = 'the answer holds no text: ask again, or in another way';
+    return { exitStatus: EXIT.done, word: 'done, without text', reason };
+  }
   return { exitStatus: EXIT.done, word: 'done', reason: undefined };
 }
 
-function judgeFailure(
-  error: Extract<TurnResult, { status: 'failed' }>['error'],
-  keyVariable: string | undefined,
-): Judged {
+function judgeFailure(error: Extract<TurnResult, { status: 'failed' }>['error'], remote: Remote | undefined): Judged {
   if (ToolLimitError.is(error)) return judgeLimit(error, 'failed at a limit');
   if (TurnTimeoutError.is(error)) {
     const reason = `${error.message}: allow more with --limits turnTimeoutMs=${error.timeoutMs * 2}`;
     return { exitStatus: EXIT.limit, word: 'failed at a limit', reason };
   }
-  return {
-    exitStatus: EXIT.failed,
-    word: 'failed',
-    reason: `${shortened(error.message)}${adviceFor(error, keyVariable)}`,
-  };
+  const reason = ModelError.is(error) ? explainModelFailure(error, remote) : shortened(error.message);
+  return { exitStatus: EXIT.failed, word: 'failed', reason };
 }
 
 function judgeLimit(reached: LimitReached, word: string): Judged {
@@ -91,19 +91,4 @@ function judgeLimit(reached: LimitReached, word: string): Judged {
 function enough(reached: LimitReached, limit: Exclude<LimitName, 'repeat'>): number {
   const max = { iterations: reached.maxIterations, calls: reached.maxCalls, tokens: reached.maxTokens }[limit];
   return Math.max(2 * max, reached[limit]);
-}
-
-/** A provider's message may be a page. */
-const MOST_CHARACTERS = 400;
-
-function shortened(message: string): string {
-  return message.length <= MOST_CHARACTERS ? message : `${message.slice(0, MOST_CHARACTERS)}…`;
-}
-
-function adviceFor(error: Error, keyVariable: string | undefined): string {
-  if (!ModelError.is(error)) return '';
-  const { cause } = error;
-  const status: unknown = typeof cause === 'object' && cause !== null ? Reflect.get(cause, 'statusCode') : undefined;
-  const isRefused = status === 401 || status === 403;
-  return isRefused && keyVariable !== undefined ? ` (check the key in ${keyVariable})` : '';
 }

@@ -59,6 +59,23 @@ it('the gauges of a turn that has ended tell its own counts, and the most calls 
   const error = { name: 'ToolLimitError', kind: 'tool_limit', message: '' };
   progress.apply(event('turn.failed', { ...figures, error }));
   expect(finalGauges(progress, 9_999)).toEqual([
-    ...['iterations 4/25', 'calls 107/100', 'parallel peak 4/8', '2,100 tokens', '4.2 s'],
+    ...['steps 4', 'iterations 4/25', 'calls 107/100', 'parallel peak 4/8'],
+    ...['2,100 tokens: 2,100 in, 0 out', '4.2 s'],
   ]);
+});
+
+it('the tokens of a turn that has ended tell what a cache had of them, and what was thought', () => {
+  const progress = busyTurn({ ...LIMITS, tokens: 50_000 });
+  const told = {
+    inputTokens: 1_900,
+    outputTokens: 200,
+    totalTokens: 2_100,
+    cachedInputTokens: 1_024,
+    reasoningTokens: 64,
+  };
+  const figures = { text: '', usage: told, steps: 4, iterations: 3, calls: 7 };
+  progress.apply(
+    turnEvents(() => 4_200)('turn.done', { ...figures, finishReason: { unified: 'stop', raw: undefined } }),
+  );
+  expect(finalGauges(progress, 9_999)[4]).toBe('2,100/50,000 tokens: 1,900 in (1,024 cached), 200 out (64 reasoning)');
 });

@@ -31,14 +31,19 @@ export function liveGauges(progress: TurnProgress, now: number, width: number): 
 
 /** The gauges of a turn that has ended, one by one. */
 export function finalGauges(progress: TurnProgress, now: number): readonly string[] {
-  const { iterations, calls, peak, limits } = progress;
+  const { steps, iterations, calls, peak, limits } = progress;
   const gauges: readonly Gauge[] = [
     { name: 'iterations', short: 'it', used: iterations, max: limits.iterations },
     { name: 'calls', short: 'calls', used: calls, max: limits.calls },
     { name: 'parallel peak', short: 'peak', used: peak, max: limits.parallel },
   ];
   const levels = gauges.map(gauge => `${gauge.name} ${level(gauge)}`);
-  return [...levels, showTokens(progress), ...elapsed(progress, progress.endedAt ?? now)];
+  return [
+    `steps ${steps}`,
+    ...levels,
+    showTokens(progress) + showParts(progress),
+    ...elapsed(progress, progress.endedAt ?? now),
+  ];
 }
 
 function level({ used, max }: Gauge): string {
@@ -46,12 +51,25 @@ function level({ used, max }: Gauge): string {
 }
 
 function tokens(progress: TurnProgress): readonly string[] {
-  return progress.tokens === 0 && progress.limits.tokens === undefined ? [] : [showTokens(progress)];
+  return progress.usage.totalTokens === 0 && progress.limits.tokens === undefined ? [] : [showTokens(progress)];
 }
 
-function showTokens({ tokens: used, limits }: TurnProgress): string {
-  const count = used.toLocaleString('en-US');
-  return limits.tokens === undefined ? `${count} tokens` : `${count}/${limits.tokens.toLocaleString('en-US')} tokens`;
+function showTokens({ usage, limits }: TurnProgress): string {
+  const used = count(usage.totalTokens);
+  return limits.tokens === undefined ? `${used} tokens` : `${used}/${count(limits.tokens)} tokens`;
+}
+
+/** What the tokens were: those that went in, of them those that a cache had, and those that came out, of them those of reasoning. */
+function showParts({ usage }: TurnProgress): string {
+  const { inputTokens, cachedInputTokens, outputTokens, reasoningTokens, totalTokens } = usage;
+  if (totalTokens === 0) return '';
+  const cached = cachedInputTokens === 0 ? '' : ` (${count(cachedInputTokens)} cached)`;
+  const reasoning = reasoningTokens === 0 ? '' : ` (${count(reasoningTokens)} reasoning)`;
+  return `: ${count(inputTokens)} in${cached}, ${count(outputTokens)} out${reasoning}`;
+}
+
+function count(tokens: number): string {
+  return tokens.toLocaleString('en-US');
 }
 
 function elapsed({ startedAt }: TurnProgress, now: number): readonly string[] {

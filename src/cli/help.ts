@@ -29,6 +29,10 @@ Options
   --approve WHAT     all: allow what tools declare; none (default): deny it
   --allow-commands   offer the tool that runs programs
   --no-stream        ask for whole responses
+  --reasoning LEVEL  how much the model is to think, and that it shows it:
+                     none, minimal, low, medium or high (default: as the
+                     provider has it)
+  --hide-reasoning   do not show what the model thinks
   --json             events on standard output, one a line, then the result
   --quiet            the answer and nothing else
   --debug            show where an error came from
@@ -36,7 +40,8 @@ Options
 
 The answer goes to standard output, everything else to standard error.
 Keys: ANTHROPIC_API_KEY, OPENAI_API_KEY, GOOGLE_GENERATIVE_AI_API_KEY, and
-LOOPRIG_API_KEY for compatible:URL#NAME. Ctrl-C interrupts, twice quits.
+LOOPRIG_API_KEY for compatible:URL#NAME. Other addresses: ANTHROPIC_BASE_URL,
+OPENAI_BASE_URL, GOOGLE_GENERATIVE_AI_BASE_URL. Ctrl-C interrupts, twice quits.
 
 Exit status
   0 done   1 failed   2 wrong usage   3 a limit was reached

@@ -1,12 +1,16 @@
 import { ModelError, type TurnEvent, type TurnResult } from 'looprig';
 import { expect, it } from 'vitest';
 import { doneResult, turnEvents } from '../../test/cli/turn-events.ts';
-import { JsonView } from './json-view.ts';
+import { JsonView, type JsonViewOptions } from './json-view.ts';
 import { SecretFilter } from './secrets.ts';
 
+const ALL: JsonViewOptions = { quiet: false, hideReasoning: false };
 const KEY = 'sk-test-1234567890';
 
-function written(isQuiet: boolean, act: (view: JsonView) => void): { lines: unknown[]; raw: string; progress: string } {
+function written(
+  options: JsonViewOptions,
+  act: (view: JsonView) => void,
+): { lines: unknown[]; raw: string; progress: string } {
   const output = { answer: '', progress: '' };
   const view = new JsonView(
     {
@@ -18,7 +22,7 @@ function written(isQuiet: boolean, act: (view: JsonView) => void): { lines: unkn
       },
     },
     new SecretFilter({ OPENAI_API_KEY: KEY }),
-    isQuiet,
+    options,
   );
   act(view);
   const lines = output.answer.split('\n');
@@ -31,7 +35,7 @@ const ended = (result: TurnResult, exitStatus: number) => ({ result, exitStatus,
 
 it('writes each event as one line, then the result', () => {
   const events: TurnEvent[] = [event('step.started', { step: 1 }), event('text.delta', { text: 'two\nlines' })];
-  const { lines } = written(false, view => {
+  const { lines } = written(ALL, view => {
     for (const each of events) view.event(each);
     view.end(ended(doneResult('yes'), 0));
   });
@@ -40,7 +44,7 @@ it('writes each event as one line, then the result', () => {
 
 it('writes what a terminal may obey as escapes, so that the data is the same and the line harmless', () => {
   const text = 'a\u001b[2J\u009b2J\u202e\u2028\u007f';
-  const { lines, raw } = written(false, view => view.event(event('text.delta', { text })));
+  const { lines, raw } = written(ALL, view => view.event(event('text.delta', { text })));
   expect(lines).toEqual([expect.objectContaining({ text })]);
   expect(raw).toMatch(/^[\x20-\x7e]*\n$/);
 });
@@ -51,7 +55,7 @@ it('writes an error by class, kind and message, and a limit that is none not at 
   const { text, usage, steps, iterations, calls } = doneResult('');
   const figures = { text, usage, steps, iterations, calls };
   const limited = { limit: 'calls' as const, iterations: 1, maxIterations: 25, calls: 7, maxCalls: 5, tokens: 1 };
-  const { lines } = written(false, view => {
+  const { lines } = written(ALL, view => {
     view.end(ended({ status: 'failed', error, leftBehind: [], ...figures }, 1));
     view.end(ended({ ...doneResult('yes'), limited: { ...limited, maxTokens: Number.POSITIVE_INFINITY } }, 3));
   });
@@ -62,16 +66,25 @@ it('writes an error by class, kind and message, and a limit that is none not at 
 });
 
 it('never writes a key', () => {
-  const { raw } = written(false, view => view.event(event('text.delta', { text: `my key is ${KEY}` })));
+  const { raw } = written(ALL, view => view.event(event('text.delta', { text: `my key is ${KEY}` })));
   expect(raw).toContain('my key is [redacted]');
 });
 
 it('tells the model, notices and reasons on standard error, and only reasons when quiet', () => {
   const act = (view: JsonView): void => {
-    view.start({ model: 'demo', workspace: '.', mode: '', prompt: 'what?' });
+    view.start({ model: 'demo', workspace: '.', mode: '', prompt: 'what?', tries: 3 });
     view.notice('a notice');
     view.end({ ...ended(doneResult('yes'), 3), reason: 'a reason' });
   };
-  expect(written(false, act).progress).toBe('model: demo\na notice\nlooprig: a reason\n');
-  expect(written(true, act).progress).toBe('looprig: a reason\n');
+  expect(written(ALL, act).progress).toBe('model: demo\na notice\nlooprig: a reason\n');
+  expect(written({ ...ALL, quiet: true }, act).progress).toBe('looprig: a reason\n');
+});
+
+it('leaves out what the model thinks where it is to be hidden, and nothing else', () => {
+  const events = [event('reasoning.delta', { text: 'hm' }), event('text.delta', { text: 'yes' })];
+  const act = (view: JsonView): void => {
+    for (const each of events) view.event(each);
+  };
+  expect(written(ALL, act).lines).toEqual(events);
+  expect(written({ ...ALL, hideReasoning: true }, act).lines).toEqual(events.slice(1));
 });

@@ -7,15 +7,25 @@ import type { RunEnd, RunHeader, View, ViewOutput } from './view.ts';
 /** What JSON leaves as it is, although a terminal may obey it or a line reader may end a line there. */
 const UNSAFE_IN_JSON = /[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 
+/** What is left out. */
+export interface JsonViewOptions {
+  /** Notices on standard error. */
+  readonly quiet: boolean;
+  /** What the model thinks. */
+  readonly hideReasoning: boolean;
+}
+
 export class JsonView implements View {
   readonly #output: ViewOutput;
   readonly #secrets: SecretFilter;
   readonly #isQuiet: boolean;
+  readonly #hideReasoning: boolean;
 
-  constructor(output: ViewOutput, secrets: SecretFilter, isQuiet: boolean) {
+  constructor(output: ViewOutput, secrets: SecretFilter, options: JsonViewOptions) {
     this.#output = output;
     this.#secrets = secrets;
-    this.#isQuiet = isQuiet;
+    this.#isQuiet = options.quiet;
+    this.#hideReasoning = options.hideReasoning;
   }
 
   start({ model }: RunHeader): void {
@@ -23,6 +33,7 @@ export class JsonView implements View {
   }
 
   event(event: TurnEvent): void {
+    if (event.type === 'reasoning.delta' && this.#hideReasoning) return;
     this.#write(event);
   }
 

@@ -1,5 +1,6 @@
-/** `--model`: from words to a model. Provider packages are loaded when they are asked for, so that none has to be installed. */
-import type { AnyLanguageModel, ToolDefinition } from '../index.ts';
+/** `--model`: from words to a model. */
+import type { AnyLanguageModel, ModelSettings, ToolDefinition } from '../index.ts';
+import { PROVIDERS, type Provider } from './providers.ts';
 import { loadReplay } from './replay.ts';
 import { KEY_VARIABLES } from './secrets.ts';
 import { UsageError } from './usage-error.ts';
@@ -13,51 +14,25 @@ export interface ChosenModel {
   readonly defaultPrompt?: string;
   /** The tools that belong to the model (a recording's), in the place of the workspace tools. */
   readonly tools?: readonly ToolDefinition[];
-  /** The environment variable that its key came from. */
-  readonly keyVariable?: string;
+  /** Who answers; `undefined` for a model that answers here. */
+  readonly remote?: Remote;
+}
+
+/** A model that is asked over a network: what advice has to name when that fails. */
+export interface Remote {
+  /** Who is asked, in a word: `anthropic`, or a host. */
+  readonly provider: string;
+  /** The name of the model there. */
+  readonly name: string;
+  /** The environment variable of its key. */
+  readonly keyVariable: string;
+  /** What gave its address, if somebody did: an environment variable or an option. */
+  readonly addressFrom?: string;
+  /** What has to be asked for beside `reasoning`, if reasoning is to be seen. */
+  readonly showReasoning?: ModelSettings['providerOptions'];
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
-
-/** A provider whose models are named `provider/name`. */
-interface Provider {
-  readonly keyVariable: string;
-  /** The package and the version of it that is known to work. */
-  readonly install: string;
-  /** Loads the package; what it gives makes a model. */
-  load(env: Environment): Promise<(name: string) => AnyLanguageModel>;
-}
-
-const PROVIDERS: ReadonlyMap<string, Provider> = new Map<string, Provider>([
-  [
-    'anthropic',
-    {
-      keyVariable: KEY_VARIABLES.anthropic,
-      install: '@ai-sdk/anthropic@4',
-      load: async () => (await import('@ai-sdk/anthropic')).createAnthropic(),
-    },
-  ],
-  [
-    'openai',
-    {
-      keyVariable: KEY_VARIABLES.openai,
-      install: '@ai-sdk/openai@4',
-      load: async () => (await import('@ai-sdk/openai')).createOpenAI(),
-    },
-  ],
-  [
-    'google',
-    {
-      keyVariable: KEY_VARIABLES.google,
-      install: '@ai-sdk/google@4',
-      load: async env => {
-        const { createGoogle } = await import('@ai-sdk/google');
-        // The other two read the variable of their address themselves.
-        return createGoogle(optional('baseURL', env.GOOGLE_GENERATIVE_AI_BASE_URL));
-      },
-    },
-  ],
-]);
 
 const CHOICES = `demo, ${[...PROVIDERS.keys()].map(name => `${name}/NAME`).join(', ')}, compatible:URL#NAME or replay:FILE`;
 
@@ -70,16 +45,48 @@ export async function chooseModel(choice: string, env: Environment, isWatched: b
   if (choice.startsWith('replay:')) return loadReplay(choice.slice('replay:'.length));
   if (choice.startsWith('compatible:')) return compatible(choice.slice('compatible:'.length), env);
   const slash = choice.indexOf('/');
-  const provider = PROVIDERS.get(choice.slice(0, Math.max(slash, 0)));
+  const id = choice.slice(0, Math.max(slash, 0));
+  const provider = PROVIDERS.get(id);
   const name = choice.slice(slash + 1);
   if (provider === undefined || name.trim() === '') {
     throw new UsageError(`there is no model "${choice}": give ${CHOICES}`);
   }
-  const create = await installed(provider.install, () => provider.load(env));
-  if (isAbsent(env[provider.keyVariable])) {
-    throw new UsageError(`the model ${choice} needs a key: set the environment variable ${provider.keyVariable}`);
+  return ofProvider(id, provider, name, env);
+}
+
+async function ofProvider(id: string, provider: Provider, name: string, env: Environment): Promise<ChosenModel> {
+  const { keyVariable, addressVariable, showReasoning } = provider;
+  const create = await installed(provider.install, () => provider.load());
+  const apiKey = said(env[keyVariable]);
+  if (apiKey === undefined) {
+    throw new UsageError(`the model ${id}/${name} needs a key: set the environment variable ${keyVariable}`);
   }
-  return { model: create(name), label: choice, keyVariable: provider.keyVariable };
+  const address = said(env[addressVariable]);
+  const url = address === undefined ? undefined : requireAddress(address, addressVariable);
+  const model = create({ apiKey, ...(url !== undefined && { baseURL: url.href }) })(name);
+  return {
+    model,
+    label: url === undefined ? `${id}/${name}` : `${id}/${name} at ${url.host}`,
+    remote: {
+      ...{ provider: id, name, keyVariable },
+      ...(url !== undefined && { addressFrom: addressVariable }),
+      ...(showReasoning !== undefined && { showReasoning }),
+    },
+  };
+}
+
+/** An address that an environment variable gives. It is not repeated: a password may be in it. */
+function requireAddress(address: string, variable: string): URL {
+  const url = URL.parse(address);
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new UsageError(`${variable} must be an address that begins with http:// or https://`);
+  }
+  if (hasPassword(url)) throw new UsageError(`${variable} must be an address without a password`);
+  return url;
+}
+
+function hasPassword({ username, password }: URL): boolean {
+  return username !== '' || password !== '';
 }
 
 async function demo(delayMs: number): Promise<ChosenModel> {
@@ -100,7 +107,7 @@ async function compatible(address: string, env: Environment): Promise<ChosenMode
       '--model compatible: needs an address and a model: for example compatible:http://localhost:8080/v1#NAME',
     );
   }
-  if (url.username !== '' || url.password !== '') {
+  if (hasPassword(url)) {
     throw new UsageError(
       `--model compatible: takes no password in the address: set the environment variable ${KEY_VARIABLES.compatible}`,
     );
@@ -109,9 +116,14 @@ async function compatible(address: string, env: Environment): Promise<ChosenMode
     '@ai-sdk/openai-compatible@3',
     () => import('@ai-sdk/openai-compatible'),
   );
-  const key = optional('apiKey', env[KEY_VARIABLES.compatible]);
+  const apiKey = said(env[KEY_VARIABLES.compatible]);
+  const key = apiKey === undefined ? {} : { apiKey };
   const provider = createOpenAICompatible({ name: 'compatible', baseURL: url.href, includeUsage: true, ...key });
-  return { model: provider.chatModel(name), label: `${name} at ${url.host}`, keyVariable: KEY_VARIABLES.compatible };
+  return {
+    model: provider.chatModel(name),
+    label: `${name} at ${url.host}`,
+    remote: { provider: url.host, name, keyVariable: KEY_VARIABLES.compatible, addressFrom: '--model' },
+  };
 }
 
 /** What `load` gives. Throws `UsageError` that says what to install where a package is missing. */
@@ -126,11 +138,8 @@ async function installed<T>(install: string, load: () => Promise<T>): Promise<T>
   }
 }
 
-/** An option that is left out where the environment says nothing. */
-function optional<Name extends string>(name: Name, value: string | undefined): { readonly [Key in Name]?: string } {
-  return isAbsent(value) ? {} : ({ [name]: value } as { readonly [Key in Name]?: string });
-}
-
-function isAbsent(value: string | undefined): boolean {
-  return value === undefined || value.trim() === '';
+/** What a variable says; `undefined` where that is nothing. */
+function said(value: string | undefined): string | undefined {
+  const text = value?.trim();
+  return text === '' ? undefined : text;
 }

@@ -9,6 +9,11 @@ export type ModeName = 'base' | 'read-only';
 
 const MODES: readonly ModeName[] = ['base', 'read-only'];
 
+/** How much the model is to think. */
+type ReasoningLevel = 'none' | 'minimal' | 'low' | 'medium' | 'high';
+
+const REASONING_LEVELS: readonly ReasoningLevel[] = ['none', 'minimal', 'low', 'medium', 'high'];
+
 /** What `looprig run` was asked to do. */
 export interface RunOptions {
   readonly prompt: string | undefined;
@@ -20,6 +25,9 @@ export interface RunOptions {
   readonly approve: 'all' | 'none';
   readonly allowCommands: boolean;
   readonly stream: boolean;
+  /** Where it is `undefined` the provider's own default holds. */
+  readonly reasoning: ReasoningLevel | undefined;
+  readonly hideReasoning: boolean;
   readonly json: boolean;
   readonly quiet: boolean;
   readonly help: boolean;
@@ -33,6 +41,8 @@ const OPTIONS = {
   approve: { type: 'string' },
   'allow-commands': { type: 'boolean' },
   'no-stream': { type: 'boolean' },
+  reasoning: { type: 'string' },
+  'hide-reasoning': { type: 'boolean' },
   json: { type: 'boolean' },
   quiet: { type: 'boolean' },
   debug: { type: 'boolean' },
@@ -58,6 +68,8 @@ export function parseRunOptions(args: readonly string[]): RunOptions {
     approve: parseApprove(text('approve')),
     allowCommands: given.has('allow-commands'),
     stream: !given.has('no-stream'),
+    reasoning: parseReasoning(text('reasoning')),
+    hideReasoning: given.has('hide-reasoning'),
     json: given.has('json'),
     quiet: given.has('quiet'),
     help: given.has('help'),
@@ -125,6 +137,13 @@ function parseMode(name: string | undefined): ModeName {
   const mode = name === undefined ? 'base' : MODES.find(known => known === name);
   if (mode !== undefined) return mode;
   throw new UsageError(`there is no mode "${name}": give ${MODES.join(' or ')}`);
+}
+
+function parseReasoning(level: string | undefined): ReasoningLevel | undefined {
+  if (level === undefined) return undefined;
+  const known = REASONING_LEVELS.find(name => name === level);
+  if (known !== undefined) return known;
+  throw new UsageError(`--reasoning must be one of ${REASONING_LEVELS.join(', ')}, not "${level}"`);
 }
 
 function parseApprove(value: string | undefined): 'all' | 'none' {

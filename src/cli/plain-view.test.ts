@@ -5,7 +5,7 @@ import { doneResult, turnEvents, usage } from '../../test/cli/turn-events.ts';
 import { PlainView } from './plain-view.ts';
 import { SecretFilter } from './secrets.ts';
 
-const HEADER = { model: 'demo', workspace: '/folder', mode: '', prompt: 'what is\nthis?' };
+const HEADER = { model: 'demo', workspace: '/folder', mode: '', prompt: 'what is\nthis?', tries: 3 };
 const FINISHED = { finishReason: { unified: 'stop' as const, raw: undefined }, usage: usage(12) };
 
 /** Everything that is written, in its order: `1` for standard output, `2` for standard error. */
@@ -15,7 +15,10 @@ function show(streamsText: boolean, act: (view: PlainView, event: ReturnType<typ
     answer: (text: string) => written.push(`1 ${text}`),
     progress: (text: string) => written.push(`2 ${text}`),
   };
-  const view = new PlainView(output, new SecretFilter({}), manualClock(), streamsText);
+  const view = new PlainView({
+    ...{ output, streamsText, hideReasoning: false },
+    ...{ secrets: new SecretFilter({}), clock: manualClock() },
+  });
   act(
     view,
     turnEvents(() => 0),
@@ -45,7 +48,8 @@ function turn(event: ReturnType<typeof turnEvents>): TurnEvent[] {
 
 const END = { result: doneResult('There is no such file.'), exitStatus: 0, word: 'done', reason: undefined };
 const CALL_LINE = '2 ✗ read_file nope.md (7 ms, failed): there is no file nope.md\n';
-const GAUGES_LINE = '2 done · iterations 1/25 · calls 1/100 · parallel peak 1/8 · 24 tokens · 0 ms\n';
+const GAUGES_LINE =
+  '2 done · steps 2 · iterations 1/25 · calls 1/100 · parallel peak 1/8 · 24 tokens: 24 in, 0 out · 0 ms\n';
 
 describe('without a terminal', () => {
   it('standard output gets the answer alone, everything else is a line on standard error', () => {
@@ -82,15 +86,62 @@ describe('without a terminal', () => {
     expect(written.filter(text => text.startsWith('1'))).toEqual([]);
   });
 
+  it('what was said in a step without calls is told if another step follows, and is the answer else', () => {
+    const written = show(false, (view, event) => {
+      view.event(event('step.started', { step: 1 }));
+      view.event(event('step.done', { text: 'One moment.', ...FINISHED }));
+      view.event(event('step.started', { step: 2 }));
+      view.event(event('step.done', { text: 'Here it is.', ...FINISHED }));
+      view.end({ ...END, result: doneResult('Here it is.') });
+    });
+    expect(written.slice(0, -1)).toEqual(['2 One moment.\n', '1 Here it is.\n']);
+  });
+
+  it('a half answer is told, and is no answer', () => {
+    const written = show(false, (view, event) => {
+      view.event(event('step.started', { step: 1 }));
+      view.event(event('text.delta', { text: 'Half an ans' }));
+      const { status: _, finishReason: __, ...figures } = doneResult('Half an ans');
+      view.end({ ...END, result: { status: 'interrupted', leftBehind: [], ...figures }, word: 'interrupted' });
+    });
+    expect(written[0]).toBe('2 not finished: Half an ans\n');
+    expect(written).toHaveLength(2);
+  });
+
+  it('what the model thinks is told line by line, before what it says', () => {
+    const written = show(false, (view, event) => {
+      for (const text of ['Let me ', 'see.\n\nI th', 'ink so.']) view.event(event('reasoning.delta', { text }));
+      view.event(event('text.delta', { text: 'Yes.' }));
+    });
+    expect(written).toEqual(['2 thinking: Let me see.\n', '2 thinking: I think so.\n']);
+  });
+
+  it('says of a failed attempt that it is dropped where something of it was shown', () => {
+    const retrying = { attempt: 2, delayMs: 0, reason: 'overloaded' };
+    const written = show(false, (view, event) => {
+      view.start(HEADER);
+      view.event(event('reasoning.delta', { text: 'Hm.' }));
+      view.event(event('step.retrying', retrying));
+      view.event(event('text.delta', { text: 'not shown here' }));
+      view.event(event('step.retrying', retrying));
+    });
+    expect(written.slice(2)).toEqual([
+      '2 thinking: Hm.\n',
+      '2 the request failed (overloaded): trying again in 0 ms (2 of 3); what this step has said above is dropped\n',
+      '2 the request failed (overloaded): trying again in 0 ms (2 of 3)\n',
+    ]);
+  });
+
   it('retries, near limits, late tools and notices are lines', () => {
     const written = show(false, (view, event) => {
+      view.start(HEADER);
       view.event(event('step.retrying', { attempt: 2, delayMs: 1_500, reason: 'overloaded' }));
       view.event(event('limit.near', { limit: 'calls', used: 91, max: 100 }));
       view.event(event('tool.late', { callId: 'a', toolName: 'dig', isError: false }));
       view.notice('interrupting');
     });
-    expect(written).toEqual([
-      '2 asking the model again in 1.5 s: overloaded\n',
+    expect(written.slice(2)).toEqual([
+      '2 the request failed (overloaded): trying again in 1.5 s (2 of 3)\n',
       '2 limit near: 91 of 100 calls used\n',
       '2 dig settled after it was answered for; what it gave is dropped\n',
       '2 interrupting\n',

@@ -1,40 +1,61 @@
 /**
  * The view without a terminal (or without colour): plain lines that only ever grow. Standard output gets the answer alone, so what the
- * model says before it calls tools is told on standard error. With `streamsText` text goes out as it comes, for a person who watches.
+ * model thinks, and says before it calls tools, is told on standard error. With `streamsText` text goes out as it comes, for a person who watches.
  */
-import type { Clock, TurnEvent } from '../index.ts';
+import type { Clock, TurnEvent, TurnResult } from '../index.ts';
 import { type CompletedCall, callLabel, failureLabel, outcomeWord, toolLabel } from './call-text.ts';
 import { showDuration } from './durations.ts';
 import { finalGauges, SEPARATOR } from './gauges.ts';
+import { noteOf, retryNote } from './notes.ts';
 import { answerText } from './quiet-view.ts';
 import { oneLine, SafeStream } from './safe-text.ts';
 import type { SecretFilter } from './secrets.ts';
 import { TurnProgress } from './turn-progress.ts';
 import type { RunEnd, RunHeader, View, ViewOutput } from './view.ts';
 
+/** What a plain view needs to know of its surroundings. */
+export interface PlainViewOptions {
+  readonly output: ViewOutput;
+  readonly secrets: SecretFilter;
+  readonly clock: Clock;
+  /** Whether text goes to standard output as it comes, and not as one answer at the end. */
+  readonly streamsText: boolean;
+  /** Whether what the model thinks is left out. */
+  readonly hideReasoning: boolean;
+}
+
 export class PlainView implements View {
   readonly #output: ViewOutput;
   readonly #secrets: SecretFilter;
   readonly #clock: Clock;
   readonly #streamsText: boolean;
+  readonly #hideReasoning: boolean;
   readonly #progress = new TurnProgress();
   readonly #stream: SafeStream;
-  /** The text of the present step as it came, and whether the line on standard output is unfinished. */
+  /** The text of the present step as it came, the line of reasoning that grows, and whether anything of the attempt can be seen. */
   #text = '';
+  #thought = '';
+  #hasShown = false;
+  #tries = 1;
+  /** Whether the line on standard output is unfinished. */
   #isMidLine = false;
   /** The step whose calls were announced, and the one whose text was told as narration. */
   #calledStep = '';
   #narratedStep = '';
+  /** The text of the last step, which is the answer if no other step follows. */
+  #untold = '';
 
-  constructor(output: ViewOutput, secrets: SecretFilter, clock: Clock, streamsText: boolean) {
-    this.#output = output;
-    this.#secrets = secrets;
-    this.#clock = clock;
-    this.#streamsText = streamsText;
-    this.#stream = new SafeStream(secrets);
+  constructor(options: PlainViewOptions) {
+    this.#output = options.output;
+    this.#secrets = options.secrets;
+    this.#clock = options.clock;
+    this.#streamsText = options.streamsText;
+    this.#hideReasoning = options.hideReasoning;
+    this.#stream = new SafeStream(options.secrets);
   }
 
-  start({ model, workspace, mode, prompt }: RunHeader): void {
+  start({ model, workspace, mode, prompt, tries }: RunHeader): void {
+    this.#tries = tries;
     const where = workspace === undefined ? '' : ` · folder: ${workspace}`;
     this.#line(`looprig · model: ${model}${where}${mode === '' ? '' : ` · mode: ${mode}`}`);
     this.#line(`prompt: ${prompt}`);
@@ -50,21 +71,25 @@ export class PlainView implements View {
       case 'tool.called':
         this.#called(event.stepId);
         break;
-      case 'limit.near':
-        this.#line(`limit near: ${event.used} of ${event.max} ${event.limit} used`);
+      case 'reasoning.delta':
+        this.#think(event.text);
+        break;
+      case 'step.started':
+        this.#stepStarted();
         break;
       case 'step.retrying':
         this.#finishText();
-        this.#line(`asking the model again in ${showDuration(event.delayMs)}: ${event.reason}`);
+        this.#line(retryNote(event, this.#tries, this.#hasShown));
+        this.#hasShown = false;
         break;
       case 'step.done':
         this.#stepDone(event);
         break;
-      case 'tool.late':
-        this.#line(`${event.toolName} settled after it was answered for; what it gave is dropped`);
+      default: {
+        const note = noteOf(event);
+        if (note !== undefined) this.#line(note);
         break;
-      default:
-        break;
+      }
     }
   }
 
@@ -73,10 +98,9 @@ export class PlainView implements View {
   }
 
   end({ result, word, reason }: RunEnd): void {
+    const unfinished = this.#text === '' ? this.#untold : this.#text;
     this.#finishText();
-    if (result.status === 'done' && !this.#streamsText) {
-      this.#output.answer(answerText(result.text, this.#secrets));
-    }
+    if (!this.#streamsText) this.#answer(result, unfinished);
     if (reason !== undefined) this.#line(`looprig: ${reason}`);
     this.#line([word, ...finalGauges(this.#progress, this.#clock.now())].join(SEPARATOR));
   }
@@ -95,7 +119,34 @@ export class PlainView implements View {
     this.#line(`${line.filter(part => part !== '').join(' ')}${why === '' ? '' : `: ${why}`}`);
   }
 
+  /** A half answer is none for whoever reads standard output, but it was paid for: it is told beside. */
+  #answer({ status, text }: TurnResult, unfinished: string): void {
+    if (status === 'done') this.#output.answer(answerText(text, this.#secrets));
+    else if (unfinished.trim() !== '') this.#line(`not finished: ${unfinished}`);
+  }
+
+  /** What the model thinks, a line at a time. */
+  #think(piece: string): void {
+    if (this.#hideReasoning) return;
+    const lines = `${this.#thought}${piece}`.split('\n');
+    this.#thought = lines.pop() ?? '';
+    for (const line of lines) this.#thinkLine(line);
+  }
+
+  #thinkLine(line: string): void {
+    if (line.trim() === '') return;
+    this.#hasShown = true;
+    this.#line(`thinking: ${line}`);
+  }
+
+  #finishThought(): void {
+    const rest = this.#thought;
+    this.#thought = '';
+    this.#thinkLine(rest);
+  }
+
   #add(piece: string): void {
+    if (piece !== '') this.#finishThought();
     this.#text += piece;
     if (this.#streamsText) this.#show(this.#stream.push(piece));
   }
@@ -107,12 +158,19 @@ export class PlainView implements View {
     this.#finishText();
   }
 
+  /** What the model said before it was asked once more was not its answer. */
+  #stepStarted(): void {
+    this.#hasShown = false;
+    if (this.#untold.trim() !== '') this.#line(this.#untold);
+    this.#untold = '';
+  }
+
   /** Text that did not come piece by piece is whole here. */
   #stepDone({ stepId, text }: Extract<TurnEvent, { type: 'step.done' }>): void {
     if (this.#calledStep === stepId) this.#narrate(stepId, text);
     else if (this.#streamsText && text.startsWith(this.#text)) {
       this.#show(this.#stream.push(text.slice(this.#text.length)));
-    }
+    } else if (!this.#streamsText) this.#untold = text;
     this.#finishText();
   }
 
@@ -124,11 +182,13 @@ export class PlainView implements View {
 
   #show(text: string): void {
     if (text === '') return;
+    this.#hasShown = true;
     this.#output.answer(text);
     this.#isMidLine = !text.endsWith('\n');
   }
 
   #finishText(): void {
+    this.#finishThought();
     this.#text = '';
     this.#show(this.#stream.end());
     this.#endLine();

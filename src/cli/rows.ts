@@ -1,6 +1,6 @@
 /** Rows of a terminal: pieces of text with a look, cut to a width before they are painted. */
 import type { Look, Painter } from './style.ts';
-import { cutToWidth, textWidth } from './text-width.ts';
+import { cutToWidth, textWidth, wrapToWidth } from './text-width.ts';
 
 /** A piece of one row. */
 export interface Span {
@@ -21,6 +21,18 @@ export function fitRow(left: readonly Span[], right: readonly Span[], width: num
   const fitted = fitSpans(left, width - keptWidth);
   const all = [...fitted, ...kept];
   return { painted: all.map(({ text, look }) => paint(look ?? 'plain', text)).join(''), width: widthOf(all) };
+}
+
+/** Parts joined into rows of at most `width` columns, broken inside only where one part alone is wider. */
+export function packParts(parts: readonly string[], separator: string, width: number): readonly string[] {
+  const rows: string[] = [];
+  for (const part of parts) {
+    const last = rows.at(-1);
+    const joined = last === undefined ? part : `${last}${separator}${part}`;
+    if (last === undefined || textWidth(joined) > width) rows.push(part);
+    else rows[rows.length - 1] = joined;
+  }
+  return rows.flatMap(row => wrapToWidth(row, width));
 }
 
 function widthOf(spans: readonly Span[]): number {

@@ -6,7 +6,7 @@ import { RUN_HELP } from './help.ts';
 import type { Host, StopReason } from './host.ts';
 import { type ChosenModel, chooseModel } from './models.ts';
 import { parseRunOptions, type RunOptions } from './options.ts';
-import { defineRunLoop } from './run-loop.ts';
+import { defineRunLoop, MOST_TRIES } from './run-loop.ts';
 import type { SecretFilter } from './secrets.ts';
 import { UsageError } from './usage-error.ts';
 import type { View } from './view.ts';
@@ -31,6 +31,9 @@ export async function runCommand(args: readonly string[], host: Host, secrets: S
     return { exitStatus: EXIT.done, isLeftRunning: false };
   }
   const chosen = await chooseModel(options.model, host.env, isWatched(options, host));
+  if (options.reasoning !== undefined && chosen.remote === undefined) {
+    throw new UsageError(`--reasoning is for models of providers: leave it out for ${options.model}`);
+  }
   const prompt = options.prompt ?? chosen.defaultPrompt;
   if (prompt === undefined) throw new UsageError('there is no prompt: say what is to be done, in quotes');
   const session = await openSession(chosen, options, host);
@@ -71,12 +74,13 @@ async function runTurn(
     workspace: chosen.tools === undefined ? resolve(options.workspace) : undefined,
     mode: options.mode === 'base' ? '' : options.mode,
     prompt,
+    tries: MOST_TRIES,
   });
   const abandon = (): void => view.abandon();
   host.quit.addEventListener('abort', abandon, { once: true });
   const { result, denied } = await followTurn(session, prompt, view, host.stop);
   host.quit.removeEventListener('abort', abandon);
-  const end = conclude(result, { denied, keyVariable: chosen.keyVariable });
+  const end = conclude(result, { denied, remote: chosen.remote });
   view.end(end);
   return {
     exitStatus: end.exitStatus,

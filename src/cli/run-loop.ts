@@ -1,5 +1,5 @@
 /** The loop that `looprig run` runs. */
-import { defineLoop, type LoopDefinition } from '../index.ts';
+import { defineLoop, type LoopDefinition, type ModelSettings } from '../index.ts';
 import { workspaceTools } from '../workspace/index.ts';
 import type { ChosenModel } from './models.ts';
 import type { ModeName, RunOptions } from './options.ts';
@@ -8,10 +8,17 @@ const SYSTEM = `You answer questions about one folder and work in it, through th
 Look before you answer: list, search and read what the question needs, and ask for several files in one step where they do not depend on each other.
 Say in plain words what you found, and say so where you could not find something out.`;
 
+/** How often a request that failed is made again. */
+const MODEL_RETRIES = 2;
+
+/** How often a request is made at the most. */
+export const MOST_TRIES: number = MODEL_RETRIES + 1;
+
 const READ_ONLY = 'You may only read: change nothing, and say what you would change instead.';
 
 /** The loop for these options: the workspace tools, or those that came with the model, in two modes. */
-export function defineRunLoop({ model, tools }: ChosenModel, options: RunOptions): LoopDefinition<'run', ModeName> {
+export function defineRunLoop(chosen: ChosenModel, options: RunOptions): LoopDefinition<'run', ModeName> {
+  const { model, tools } = chosen;
   const { allowCommands, limits, stream, mode } = options;
   return defineLoop({
     name: 'run',
@@ -20,6 +27,8 @@ export function defineRunLoop({ model, tools }: ChosenModel, options: RunOptions
     tools: tools ?? workspaceTools({ runCommand: allowCommands }),
     limits,
     stream,
+    settings: settings(chosen, options),
+    modelRetries: MODEL_RETRIES,
     // A person who waits for an answer is better served by one from what was found than by none.
     atLimit: 'answer',
     modes: {
@@ -28,4 +37,11 @@ export function defineRunLoop({ model, tools }: ChosenModel, options: RunOptions
     },
     initialMode: mode,
   });
+}
+
+/** Some models reason only if they are asked to, and some show it only if that is asked for too. */
+function settings({ remote }: ChosenModel, { reasoning }: RunOptions): ModelSettings {
+  if (reasoning === undefined) return {};
+  const showReasoning = reasoning === 'none' ? undefined : remote?.showReasoning;
+  return { reasoning, ...(showReasoning !== undefined && { providerOptions: showReasoning }) };
 }

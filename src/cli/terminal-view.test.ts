@@ -7,7 +7,7 @@ import { SecretFilter } from './secrets.ts';
 import { createPainter } from './style.ts';
 import { TerminalView } from './terminal-view.ts';
 
-const HEADER = { model: 'demo', workspace: '/folder', mode: '', prompt: 'what is this?' };
+const HEADER = { model: 'demo', workspace: '/folder', mode: '', prompt: 'what is this?', tries: 3 };
 const LIMITS = { iterations: 25, calls: 100, parallel: 8 };
 const FINISHED = { finishReason: { unified: 'stop' as const, raw: undefined }, usage: usage(780) };
 const END = { result: doneResult('yes'), exitStatus: 0, word: 'done', reason: undefined };
@@ -21,7 +21,7 @@ interface Shown {
   readonly answer: () => string;
 }
 
-function open(columns = 80, rows = 24, isColoured = true): Shown {
+function open(columns = 80, rows = 24, isColoured = true, hideReasoning = false): Shown {
   const screen = new Screen(columns);
   const clock = manualClock();
   let answer = '';
@@ -36,6 +36,7 @@ function open(columns = 80, rows = 24, isColoured = true): Shown {
     ...{ output, clock },
     secrets: new SecretFilter({ OPENAI_API_KEY: 'sk-test-1234567890' }),
     paint: createPainter(isColoured),
+    hideReasoning,
     columns: () => columns,
     rows: () => rows,
   });
@@ -97,7 +98,7 @@ describe('a turn in a terminal', () => {
   });
 
   it('streams text above the gauges, and takes them away at the end without a trace', async () => {
-    const shown = open(100);
+    const shown = open();
     begin(shown, ['a.ts']);
     shown.view.event(completed(shown, 0, 3));
     shown.view.event(shown.event('step.done', { text: '', ...FINISHED }));
@@ -116,7 +117,8 @@ describe('a turn in a terminal', () => {
     shown.view.end(END);
     expect(shown.screen.lines.slice(3)).toEqual([
       ...['✓ read_file a.ts  3 ms', '', 'The folder holds a library.', '', 'Ask for more.', ''],
-      '✓ done · iterations 1/25 · calls 1/100 · parallel peak 1/8 · 1,560 tokens · 520 ms',
+      '✓ done · steps 2 · iterations 1/25 · calls 1/100 · parallel peak 1/8',
+      '1,560 tokens: 1,560 in, 0 out · 520 ms',
     ]);
     expect(shown.answer()).toBe(`${text}\n`);
     expect(shown.clock.pending).toBe(0);
@@ -149,6 +151,44 @@ describe('a turn in a terminal', () => {
     expect(shown.screen.lines.slice(3, 6)).toEqual(['Let me think.', '', 'Yes.']);
   });
 
+  it('shows only that the model thinks where what it thinks is to be hidden', async () => {
+    const shown = open(80, 24, true, true);
+    begin(shown, []);
+    await shown.clock.advance(2_000);
+    shown.view.event(shown.event('reasoning.delta', { text: 'Let me think.\n' }));
+    await shown.clock.advance(130);
+    expect(shown.screen.lines[3]).toBe('⠙ the model thinks  2.1 s');
+    shown.view.event(shown.event('text.delta', { text: 'Yes.' }));
+    await shown.clock.advance(30);
+    expect(shown.screen.lines.slice(3, 4)).toEqual(['Yes.']);
+    expect(shown.screen.text).not.toContain('think');
+  });
+
+  it('sets the words of two steps apart', () => {
+    const shown = open();
+    begin(shown, []);
+    shown.view.event(shown.event('step.done', { text: 'One moment.', ...FINISHED }));
+    shown.view.event(shown.event('step.started', { step: 2 }));
+    shown.view.event(shown.event('step.done', { text: 'Here it is.', ...FINISHED }));
+    expect(shown.screen.lines.slice(3, 6)).toEqual(['One moment.', '', 'Here it is.']);
+  });
+
+  it('says of a failed attempt that it is dropped, and begins again below', async () => {
+    const shown = open(100);
+    begin(shown, []);
+    shown.view.event(shown.event('text.delta', { text: 'The answ' }));
+    shown.view.event(shown.event('step.retrying', { attempt: 2, delayMs: 1_500, reason: 'overloaded' }));
+    await shown.clock.advance(1_500);
+    expect(shown.screen.lines.slice(3, 8)).toEqual([
+      ...['The answ', ''],
+      'the request failed (overloaded): trying again in 1.5 s (2 of 3); what this step has said above is',
+      ...['dropped', '⠴ waiting for the model  1.5 s'],
+    ]);
+    shown.view.event(shown.event('text.delta', { text: 'The answer.' }));
+    shown.view.event(shown.event('step.done', { text: 'The answer.', ...FINISHED }));
+    expect(shown.screen.lines.slice(6, 9)).toEqual(['dropped', '', 'The answer.']);
+  });
+
   it('tells that it waits for the model, that the model writes a call, and retries', async () => {
     const shown = open();
     begin(shown, []);
@@ -158,7 +198,7 @@ describe('a turn in a terminal', () => {
     await shown.clock.advance(30);
     expect(shown.screen.lines[3]).toBe('⠋ the model writes a call of dig  2.1 s');
     shown.view.event(shown.event('step.retrying', { attempt: 2, delayMs: 1_500, reason: 'overloaded' }));
-    expect(shown.screen.lines[3]).toBe('asking the model again in 1.5 s: overloaded');
+    expect(shown.screen.lines[3]).toBe('the request failed (overloaded): trying again in 1.5 s (2 of 3)');
   });
 
   it('shows how far a tool says it is', async () => {
@@ -185,7 +225,7 @@ describe('a turn in a terminal', () => {
     shown.view.end({ ...END, exitStatus: 130, word: 'interrupted', reason: 'a tool was left running' });
     expect(shown.screen.lines.slice(3)).toEqual([
       ...['interrupting the turn', '', 'looprig: a tool was left running'],
-      ...['■ interrupted · iterations 0/25', 'calls 0/100 · parallel peak 0/8', '0 tokens · 0 ms'],
+      ...['■ interrupted · steps 0', 'iterations 0/25 · calls 0/100', 'parallel peak 0/8 · 0 tokens · 0 ms'],
     ]);
   });
 });

@@ -5,10 +5,10 @@
 import type { Clock, TurnEvent } from '../index.ts';
 import { CallRows, SPINNER_MS } from './call-rows.ts';
 import { toolLabel } from './call-text.ts';
-import { showDuration } from './durations.ts';
 import { finalGauges, liveGauges, SEPARATOR } from './gauges.ts';
 import { LiveArea } from './live-area.ts';
-import { fitRow, type Row } from './rows.ts';
+import { noteOf, retryNote } from './notes.ts';
+import { fitRow, packParts, type Row } from './rows.ts';
 import { oneLine, SafeStream } from './safe-text.ts';
 import type { SecretFilter } from './secrets.ts';
 import type { Look, Painter } from './style.ts';
@@ -38,19 +38,22 @@ export interface TerminalViewOptions {
   readonly secrets: SecretFilter;
   readonly clock: Clock;
   readonly paint: Painter;
+  /** Whether what the model thinks is left out. */
+  readonly hideReasoning: boolean;
   /** The size of the window, asked each time: it may change. */
   readonly columns: () => number;
   readonly rows: () => number;
 }
 
-/** What stands above: kinds are set apart by an empty row. */
-type Kind = 'head' | 'text' | 'reasoning' | 'line' | 'end';
+/** What stands above: kinds are set apart by an empty row, and so are the words of two steps. */
+type Kind = 'head' | 'text' | 'reasoning' | 'earlier words' | 'line' | 'end';
 
 export class TerminalView implements View {
   readonly #output: ViewOutput;
   readonly #secrets: SecretFilter;
   readonly #clock: Clock;
   readonly #paint: Painter;
+  readonly #hideReasoning: boolean;
   readonly #columns: () => number;
   readonly #rows: () => number;
   readonly #progress = new TurnProgress();
@@ -62,8 +65,10 @@ export class TerminalView implements View {
   /** What the flow holds, and empty rows of it that are only shown if more text follows. */
   #flowKind: 'text' | 'reasoning' = 'text';
   #emptyRows = 0;
-  /** The text of the present step as it came. */
+  /** The text of the present attempt as it came, and whether anything of the attempt can be seen. */
   #text = '';
+  #hasShown = false;
+  #tries = 1;
   /** What the model is doing, where nothing else shows it. */
   #waiting: { readonly what: string; readonly since: number } | undefined;
   #timer: ReturnType<Clock['setTimer']> | undefined;
@@ -75,6 +80,7 @@ export class TerminalView implements View {
     this.#secrets = options.secrets;
     this.#clock = options.clock;
     this.#paint = options.paint;
+    this.#hideReasoning = options.hideReasoning;
     this.#columns = options.columns;
     this.#rows = options.rows;
     this.#calls = new CallRows(options.secrets, options.paint);
@@ -82,7 +88,8 @@ export class TerminalView implements View {
     this.#stream = new SafeStream(options.secrets);
   }
 
-  start({ model, workspace, mode, prompt }: RunHeader): void {
+  start({ model, workspace, mode, prompt, tries }: RunHeader): void {
+    this.#tries = tries;
     const facts = [model, ...(workspace === undefined ? [] : [workspace]), ...(mode === '' ? [] : [`mode ${mode}`])];
     this.#print('head', this.#wrapped([`looprig`, ...facts].join(SEPARATOR), 'dim'));
     const rows = this.#wrapped(`› ${prompt}`, 'bold');
@@ -112,7 +119,7 @@ export class TerminalView implements View {
       exitStatus === 0 ? ['✓', 'green'] : exitStatus === 1 ? ['✗', 'red'] : ['■', 'yellow'];
     if (reason !== undefined) this.#print('end', this.#wrapped(`looprig: ${reason}`, look));
     const parts = [`${mark} ${word}`, ...finalGauges(this.#progress, this.#clock.now())];
-    const [first, ...others] = this.#packed(parts);
+    const [first, ...others] = packParts(parts, SEPARATOR, this.#width);
     this.#print('end', [this.#paint(look, first ?? ''), ...others.map(row => this.#paint('dim', row))]);
   }
 
@@ -123,15 +130,14 @@ export class TerminalView implements View {
   #tell(event: TurnEvent): void {
     switch (event.type) {
       case 'step.started':
-        this.#text = '';
-        this.#waiting = { what: 'waiting for the model', since: event.at };
+        this.#attempt(event.at);
         break;
       case 'text.delta':
         this.#text += event.text;
         this.#add('text', event.text);
         break;
       case 'reasoning.delta':
-        this.#add('reasoning', event.text);
+        this.#think(event);
         break;
       case 'tool.input.delta':
         this.#finishText();
@@ -144,22 +150,32 @@ export class TerminalView implements View {
         this.#finishText();
         this.#waiting = undefined;
         break;
-      case 'limit.near':
-        this.#note(`limit near: ${event.used} of ${event.max} ${event.limit} used`);
-        break;
       case 'step.retrying':
-        this.#text = '';
-        this.#note(`asking the model again in ${showDuration(event.delayMs)}: ${event.reason}`);
-        break;
-      case 'tool.late':
-        this.#note(`${event.toolName} settled after it was answered for; what it gave is dropped`);
+        this.#note(retryNote(event, this.#tries, this.#hasShown));
+        this.#attempt(event.at);
         break;
       case 'step.done':
         this.#stepDone(event.text);
         break;
-      default:
+      default: {
+        const note = noteOf(event);
+        if (note !== undefined) this.#note(note);
         break;
+      }
     }
+  }
+
+  /** The model is asked, for the first time in a step or again. */
+  #attempt(at: number): void {
+    this.#text = '';
+    this.#hasShown = false;
+    if (this.#above === 'text' || this.#above === 'reasoning') this.#above = 'earlier words';
+    this.#waiting = { what: 'waiting for the model', since: at };
+  }
+
+  #think({ text, at }: Extract<TurnEvent, { type: 'reasoning.delta' }>): void {
+    if (!this.#hideReasoning) this.#add('reasoning', text);
+    else if (this.#flow.partial === '') this.#waiting = { what: 'the model thinks', since: this.#waiting?.since ?? at };
   }
 
   /** Text that did not come piece by piece, or of which pieces were left out, is whole here. */
@@ -178,6 +194,7 @@ export class TerminalView implements View {
     if (piece === '') return;
     if (kind !== this.#flowKind) this.#finishText();
     this.#flowKind = kind;
+    this.#hasShown = true;
     this.#waiting = undefined;
     this.#printFlow(this.#flow.push(this.#stream.push(piece), this.#width));
   }
@@ -274,17 +291,5 @@ export class TerminalView implements View {
 
   #wrapped(text: string, look: Look): readonly string[] {
     return wrapToWidth(oneLine(text, this.#secrets), this.#width).map(row => this.#paint(look, row));
-  }
-
-  /** Parts joined into rows, never broken inside. */
-  #packed(parts: readonly string[]): readonly string[] {
-    const rows: string[] = [];
-    for (const part of parts) {
-      const last = rows.at(-1);
-      const joined = last === undefined ? part : `${last}${SEPARATOR}${part}`;
-      if (last === undefined || joined.length > this.#width) rows.push(part);
-      else rows[rows.length - 1] = joined;
-    }
-    return rows.flatMap(row => wrapToWidth(row, this.#width));
   }
 }

@@ -1,5 +1,5 @@
 /** How far a turn is: a fold over its events, which all views share. */
-import type { TurnEvent } from '../index.ts';
+import type { TurnEvent, Usage } from '../index.ts';
 
 /** A call that is announced and has no result yet. */
 export interface OpenCall {
@@ -16,6 +16,21 @@ export interface OpenCall {
 /** The limits of a turn as its first event tells them; one that is absent is none. */
 type Limits = Extract<TurnEvent, { type: 'turn.started' }>['limits'];
 
+const NO_USAGE: Usage = Object.freeze({
+  ...{ inputTokens: 0, outputTokens: 0, totalTokens: 0 },
+  ...{ cachedInputTokens: 0, reasoningTokens: 0 },
+});
+
+function sum(a: Usage, b: Usage): Usage {
+  return {
+    inputTokens: a.inputTokens + b.inputTokens,
+    outputTokens: a.outputTokens + b.outputTokens,
+    totalTokens: a.totalTokens + b.totalTokens,
+    cachedInputTokens: a.cachedInputTokens + b.cachedInputTokens,
+    reasoningTokens: a.reasoningTokens + b.reasoningTokens,
+  };
+}
+
 export class TurnProgress {
   limits: Limits = {};
   startedAt: number | undefined;
@@ -24,7 +39,9 @@ export class TurnProgress {
   iterations = 0;
   /** Calls that the model asked for. */
   calls = 0;
-  tokens = 0;
+  /** Responses of the model. */
+  steps = 0;
+  usage: Usage = NO_USAGE;
   /** Calls that run now, and the most that ran at one time. */
   running = 0;
   peak = 0;
@@ -64,7 +81,8 @@ export class TurnProgress {
         this.#open.delete(event.callId);
         break;
       case 'step.done':
-        this.tokens += event.usage.totalTokens;
+        this.steps += 1;
+        this.usage = sum(this.usage, event.usage);
         break;
       case 'turn.done':
       case 'turn.failed':
@@ -92,10 +110,11 @@ export class TurnProgress {
   }
 
   /** The turn's own counts have the last word: they include calls that went beyond a limit and were never announced. */
-  #ended({ iterations, calls, usage, at }: Extract<TurnEvent, { readonly iterations: number }>): void {
+  #ended({ steps, iterations, calls, usage, at }: Extract<TurnEvent, { readonly iterations: number }>): void {
+    this.steps = steps;
     this.iterations = iterations;
     this.calls = calls;
-    this.tokens = usage.totalTokens;
+    this.usage = usage;
     this.running = 0;
     this.endedAt = at;
     this.#open.clear();

@@ -9,6 +9,8 @@ export interface RunHeader {
   readonly workspace: string | undefined;
   readonly mode: string;
   readonly prompt: string;
+  /** How often a request to the model is made at the most. */
+  readonly tries: number;
 }
 
 /** How the run ended, judged. */

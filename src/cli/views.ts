@@ -13,17 +13,20 @@ import type { View, ViewOutput } from './view.ts';
 const DEFAULT_COLUMNS = 80;
 const DEFAULT_ROWS = 24;
 
-type ViewOptions = Pick<RunOptions, 'json' | 'quiet'>;
+type ViewOptions = Pick<RunOptions, 'json' | 'quiet' | 'hideReasoning'>;
 
 /** The view for these options on these streams. */
 export function createView(options: ViewOptions, host: Host, secrets: SecretFilter): View {
   const { stdout, stderr, clock } = host;
   const output: ViewOutput = { answer: text => stdout.write(text), progress: text => stderr.write(text) };
-  if (options.json) return new JsonView(output, secrets, options.quiet);
+  if (options.json) return new JsonView(output, secrets, options);
   if (options.quiet) return new QuietView(output, secrets);
-  if (!isWatched(options, host)) return new PlainView(output, secrets, clock, stdout.isTTY === true);
+  const { hideReasoning } = options;
+  if (!isWatched(options, host)) {
+    return new PlainView({ output, secrets, clock, hideReasoning, streamsText: stdout.isTTY === true });
+  }
   return new TerminalView({
-    ...{ output, secrets, clock },
+    ...{ output, secrets, clock, hideReasoning },
     paint: createPainter(true),
     columns: () => size(stdout, 'columns') ?? DEFAULT_COLUMNS,
     rows: () => size(stdout, 'rows') ?? DEFAULT_ROWS,
@@ -31,7 +34,7 @@ export function createView(options: ViewOptions, host: Host, secrets: SecretFilt
 }
 
 /** Whether a person sees the run as it goes: both streams are a terminal that can be drawn on, and nobody said no. */
-export function isWatched({ json, quiet }: ViewOptions, { stdout, stderr, env }: Host): boolean {
+export function isWatched({ json, quiet }: Pick<RunOptions, 'json' | 'quiet'>, { stdout, stderr, env }: Host): boolean {
   const saysNo = json || quiet || (env.NO_COLOR ?? '') !== '' || env.TERM === 'dumb';
   return stdout.isTTY === true && stderr.isTTY === true && !saysNo;
 }

@@ -30,16 +30,30 @@ describe('limits', () => {
       calls: 100,
       parallel: 8,
       resultBytes: 102_400,
+      captureBytes: 8_388_608,
       callTimeoutMs: 600_000,
       turnTimeoutMs: Number.POSITIVE_INFINITY,
       tokens: Number.POSITIVE_INFINITY,
     });
   });
 
-  test.each(FIELDS)('takes 0 and undefined for %s as the default', field => {
+  test.each(FIELDS.filter(field => field !== 'captureBytes'))('takes 0 and undefined for %s as the default', field => {
     expect(resolveLimits({ [field]: 0 }, 'limits')[field]).toBe(DEFAULT_TOOL_LIMITS[field]);
     expect(resolveLimits({ [field]: -0 }, 'limits')[field]).toBe(DEFAULT_TOOL_LIMITS[field]);
     expect(resolveLimits({ [field]: undefined }, 'limits')[field]).toBe(DEFAULT_TOOL_LIMITS[field]);
+  });
+
+  test('takes captureBytes of 0 as 0, over any base, and undefined as the default', () => {
+    const base = resolveLimits({ captureBytes: 0 }, 'limits');
+    expect(base.captureBytes).toBe(0);
+    expect(resolveLimits({ captureBytes: undefined }, 'limits').captureBytes).toBe(8_388_608);
+    expect(resolveModeLimits(base, { calls: 1 }, 'modes.m.limits').captureBytes).toBe(0);
+    expect(resolveModeLimits(base, { captureBytes: undefined }, 'modes.m.limits').captureBytes).toBe(0);
+    expect(resolveModeLimits(base, { captureBytes: 5 }, 'modes.m.limits').captureBytes).toBe(5);
+    expect(resolveModeLimits(DEFAULT_TOOL_LIMITS, { captureBytes: 0 }, 'modes.m.limits').captureBytes).toBe(0);
+    expect(refusal(() => resolveLimits({ captureBytes: -1 }, 'limits')).message).toBe(
+      '"limits.captureBytes" must be a non-negative integer or Infinity (0 keeps none), not -1',
+    );
   });
 
   test.each(FIELDS)('takes a positive integer and Infinity for %s', field => {
@@ -150,8 +164,9 @@ describe('limits of a mode', () => {
         const resolved = resolveModeLimits(base, declared, 'modes.m.limits');
         for (const field of FIELDS) {
           const own = (declared as ToolLimits)[field];
-          expect(resolved[field]).toBe(own !== undefined && own > 0 ? own : base[field]);
-          expect(resolved[field]).toBeGreaterThan(0);
+          const isOwn = own !== undefined && (own > 0 || field === 'captureBytes');
+          expect(resolved[field]).toBe(isOwn ? own : base[field]);
+          expect(resolved[field]).toBeGreaterThan(field === 'captureBytes' ? -1 : 0);
         }
         expect(resolveModeLimits(resolved, declared, 'modes.m.limits')).toEqual(resolved);
       }),

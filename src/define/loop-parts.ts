@@ -3,6 +3,7 @@ import { DefinitionError, type DefinitionErrorKind } from '../errors.ts';
 import { resolveModel } from '../model/resolve.ts';
 import { show } from '../show.ts';
 import { BEHAVIOUR_OPTIONS, type BehaviourOptions, type LoopBehaviour, resolveBehaviour } from './behaviour.ts';
+import { type LoopGate, resolveLoopGate } from './gate.ts';
 import { resolveLimits } from './limits.ts';
 import { resolveMiddlewares, type ToolMiddleware } from './middleware.ts';
 import { type ModeDefinition, modeField, type OwnMode, readModes, resolveText, resolveTools } from './mode.ts';
@@ -12,7 +13,7 @@ import { resolveSettings } from './settings.ts';
 
 const LOOP_OPTIONS = [
   ...(['name', 'model', 'system', 'tools', 'middlewares', 'limits', 'settings', 'modes', 'initialMode'] as const),
-  ...(['output', 'description', 'displayName'] as const),
+  ...(['output', 'gate', 'description', 'displayName'] as const),
   ...BEHAVIOUR_OPTIONS,
 ] as const;
 
@@ -26,6 +27,7 @@ export interface LoopParts {
   readonly middlewares: readonly ToolMiddleware[];
   readonly behaviour: LoopBehaviour;
   readonly output: ResolvedSchema | undefined;
+  readonly gate: LoopGate;
   readonly description: string | undefined;
   readonly displayName: string | undefined;
 }
@@ -48,6 +50,7 @@ export function readParts(options: unknown, from?: LoopParts): LoopParts {
     ...{ name, base, middlewares, modes },
     initialMode: resolveInitialMode(given.initialMode === undefined ? from?.initialMode : given.initialMode, modes),
     output: given.output === undefined ? from?.output : resolveOutput(given.output),
+    gate: given.gate === undefined && from !== undefined ? from.gate : resolveLoopGate(given.gate, refuseGate),
     behaviour: resolveBehaviour({ ...from?.behaviour, ...givenBehaviour(given) }),
     description: resolveText(given.description, 'description') ?? from?.description,
     displayName: resolveText(given.displayName, 'displayName') ?? from?.displayName,
@@ -102,6 +105,10 @@ function resolveOutput(output: unknown): ResolvedSchema {
     const reason = error instanceof UnusableSchema ? `: ${error.message}` : '';
     throw refuse('output', `"output" cannot be used as a schema${reason}`, {}, 'invalid_output_schema');
   }
+}
+
+function refuseGate(field: string, message: string, details?: { readonly value?: unknown }): DefinitionError {
+  return refuse(field.startsWith('gate') ? field : 'gate', message, details);
 }
 
 function refuse(

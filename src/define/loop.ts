@@ -7,6 +7,7 @@ import type { BoundLoop } from '../bind/bound-loop.ts';
 import type { AnyLanguageModel, LanguageModel, ModelSettings } from '../model/model.ts';
 import { type ModelIdentity, modelIdentity } from '../model/resolve.ts';
 import type { BehaviourOptions, LoopBehaviour } from './behaviour.ts';
+import type { LoopGate, LoopGateOptions } from './gate.ts';
 import type { ResolvedToolLimits, ToolLimits } from './limits.ts';
 import { type LoopParts, readParts } from './loop-parts.ts';
 import type { ToolMiddleware } from './middleware.ts';
@@ -32,6 +33,8 @@ interface PlainLoopOptions<Name extends string, Schema extends SchemaLike> exten
   readonly settings?: ModelSettings | undefined;
   /** The schema of the final answer, an object at its root. Default none: the answer is text. */
   readonly output?: Schema | undefined;
+  /** Who may do what, beside the rules of the rig: deny beats allow, wherever it stands. Default: no rules. */
+  readonly gate?: LoopGateOptions | undefined;
   /** What the loop is for, for people. Changes no behaviour. */
   readonly description?: string | undefined;
   /** The loop's name for people. Changes no behaviour. */
@@ -93,6 +96,7 @@ export interface LoopDefinition<Name extends string = string, ModeName extends s
   readonly middlewares: readonly ToolMiddleware[];
   readonly behaviour: LoopBehaviour;
   readonly output: ResolvedSchema | undefined;
+  readonly gate: LoopGate;
   readonly description: string | undefined;
   readonly displayName: string | undefined;
   /** SHA-256, as hexadecimal text, over what changes behaviour. The order of modes and tools, and names for people, do not change it. */
@@ -154,6 +158,7 @@ class DefinedLoop implements BindableLoop {
   readonly middlewares: readonly ToolMiddleware[];
   readonly behaviour: LoopBehaviour;
   readonly output: ResolvedSchema | undefined;
+  readonly gate: LoopGate;
   readonly description: string | undefined;
   readonly displayName: string | undefined;
   readonly #parts: LoopParts;
@@ -176,6 +181,7 @@ class DefinedLoop implements BindableLoop {
     this.middlewares = parts.middlewares;
     this.behaviour = parts.behaviour;
     this.output = parts.output;
+    this.gate = parts.gate;
     this.description = parts.description;
     this.displayName = parts.displayName;
     Object.freeze(this);

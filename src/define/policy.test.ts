@@ -71,6 +71,7 @@ describe('the policy revision', () => {
     { what: 'a requirement', changes: { tools: [tool('read', ['workspace']), common.tools[1]] } },
     { what: 'limits', changes: { limits: { calls: 10 } } },
     { what: 'a limit without end', changes: { limits: { calls: Number.POSITIVE_INFINITY } } },
+    { what: 'captureBytes', changes: { limits: { calls: 9, captureBytes: 0 } } },
     { what: 'settings', changes: { settings: { temperature: 0.1 } } },
     { what: 'a mode more', changes: { modes: { plan, act, rest: {} } } },
     { what: 'a mode under another name', changes: { modes: { plan, play: act } } },
@@ -98,6 +99,7 @@ describe('the policy revision', () => {
 
   test.each([
     { what: 'the outputMode that is the default', changes: { outputMode: 'auto' } },
+    { what: 'the captureBytes that are the default', changes: { limits: { calls: 9, captureBytes: 8_388_608 } } },
     { what: 'a description', changes: { description: 'Codes.' } },
     { what: 'a name for people', changes: { displayName: 'Coder' } },
     { what: 'the order of modes', changes: { modes: { act, plan } } },

@@ -42,6 +42,9 @@ export { show };
 /** The control tool by which a model gives structured output. No tool may have this name. */
 export const STRUCTURED_OUTPUT_TOOL_NAME = '_looprig_final_output';
 
+/** The built-in tool by which a model reads on in a result that was too long to be shown whole. No tool may have this name. */
+export const READ_TOOL_RESULT_TOOL_NAME = 'read_tool_result';
+
 /** What providers accept as the name of a tool: all of the large ones refuse anything else. */
 const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
@@ -162,6 +165,9 @@ export function problemWithToolName(
 ): { kind: 'reserved_tool_name' | 'invalid_tool_name'; reason: string } | undefined {
   if (name === STRUCTURED_OUTPUT_TOOL_NAME) {
     return { kind: 'reserved_tool_name', reason: `"${name}" is reserved for structured output: choose another name` };
+  }
+  if (name === READ_TOOL_RESULT_TOOL_NAME) {
+    return { kind: 'reserved_tool_name', reason: `"${name}" is reserved for long results: choose another name` };
   }
   if (!TOOL_NAME.test(name)) {
     return {

@@ -7,11 +7,17 @@
  * 3. Whatever a reader does (stops, breaks off, throws) changes nothing for the turn or for other readers.
  */
 import type { JournalRecord } from '../journal/journal.ts';
-import { EVENT_DURABILITY, isTerminal, type SessionEvent } from './events.ts';
+import { EVENT_DURABILITY, isTerminal, type SessionEvent, type TurnEvent } from './events.ts';
+import { Fifo } from './fifo.ts';
 import { EventProjector } from './projection.ts';
 
 /** The most events that wait for a reader. */
 export const MOST_WAITING_EVENTS = 1_024;
+
+/** The most ephemeral events that a pull is kept waiting for. It bounds by how much a reader that keeps up is behind the loop. */
+const MOST_HELD_EVENTS = 16;
+
+const SETTLED = Promise.resolve();
 
 /** Where a reader finds the records that it has missed. */
 interface RecordSource {
@@ -25,6 +31,8 @@ export class EventHub {
   readonly #source: RecordSource;
   readonly #projector: EventProjector;
   readonly #readers = new Set<EventReader<SessionEvent>>();
+  /** The readers as a list, until one comes or goes: a walk over a set costs more than a delta may. */
+  #readerList: readonly EventReader<SessionEvent>[] | undefined;
   readonly #observers: readonly ((event: SessionEvent) => void)[];
   #lastSeq: number;
   /** Milliseconds since the epoch. */
@@ -58,6 +66,11 @@ export class EventHub {
     return this.#projector.contextAt(this.#lastSeq);
   }
 
+  /** Takes note of a record of another process that later ones lean on. */
+  remember(record: JournalRecord): void {
+    this.#projector.observe(record);
+  }
+
   /** Shows a record that was written. */
   record(record: JournalRecord): void {
     this.#projector.observe(record);
@@ -68,28 +81,41 @@ export class EventHub {
   }
 
   /** Shows an event that is no record. */
-  emit(event: SessionEventBody): void {
-    if (!this.watched) return;
+  emit(body: SessionEventBody): void {
+    const turnId = 'turnId' in body ? body.turnId : undefined;
+    if (this.#isTaken(turnId)) this.#give(this.#made(body), turnId);
+  }
+
+  /** Shows an event of a turn that is no record. */
+  emitOf(turnId: string, body: TurnEventBody): void {
+    if (this.#isTaken(turnId)) this.#give(this.#made({ ...body, turnId } as SessionEventBody), turnId);
+  }
+
+  /** Shows more of a text: `emitOf` for what comes thousands of times a step, without an object that is only made to be copied. */
+  emitText(turnId: string, type: 'text.delta' | 'reasoning.delta', stepId: string, text: string): void {
+    if (!this.#isTaken(turnId)) return;
     const { sessionId, loopId } = this.#source;
-    this.#publish(Object.freeze({ ...event, sessionId, loopId, seq: this.#lastSeq, at: this.now() }) as SessionEvent);
+    const at = this.now();
+    this.#give(Object.freeze({ type, stepId, text, turnId, sessionId, loopId, seq: this.#lastSeq, at }), turnId);
   }
 
   /**
    * A new reader, of one turn or of the whole session, that begins after the record `afterSeq`. A turn's reader ends with its terminal event.
    */
   subscribe<E extends SessionEvent>(afterSeq: number, turnId?: string): EventReader<E> {
-    const reader = new EventReader<SessionEvent>(this.#source, afterSeq, this, turnId, () =>
-      this.#readers.delete(reader),
-    );
+    const reader = new EventReader<SessionEvent>(this.#source, afterSeq, this, turnId, () => {
+      this.#readers.delete(reader);
+      this.#readerList = undefined;
+    });
     this.#readers.add(reader);
+    this.#readerList = undefined;
     return reader as unknown as EventReader<E>; // a turn's reader is given that turn's events alone
   }
 
   /** Ends a turn whose terminal could not be recorded, or that never began: its readers get this event as their last. */
   finish(turnId: string, event: SessionEventBody): SessionEvent {
-    const { sessionId, loopId } = this.#source;
-    const final = Object.freeze({ ...event, sessionId, loopId, seq: this.#lastSeq, at: this.now() }) as SessionEvent;
-    for (const reader of [...this.#readers]) {
+    const final = this.#made(event);
+    for (const reader of this.#currentReaders()) {
       if (reader.turnId === turnId) reader.end(final);
       else reader.pushUnrecorded(final);
     }
@@ -99,11 +125,34 @@ export class EventHub {
 
   /** Ends all readers. */
   end(): void {
-    for (const reader of [...this.#readers]) reader.end();
+    for (const reader of this.#currentReaders()) reader.end();
+  }
+
+  #currentReaders(): readonly EventReader<SessionEvent>[] {
+    this.#readerList ??= [...this.#readers];
+    return this.#readerList;
+  }
+
+  #made(body: SessionEventBody): SessionEvent {
+    const { sessionId, loopId } = this.#source;
+    return Object.freeze({ ...body, sessionId, loopId, seq: this.#lastSeq, at: this.now() }) as SessionEvent;
+  }
+
+  /** Whether anybody takes an ephemeral event of the turn. It is asked before one is made, and readers without room count it as dropped. */
+  #isTaken(turnId: string | undefined): boolean {
+    let isTaken = this.#observers.length > 0;
+    for (const reader of this.#currentReaders()) if (reader.offer(turnId)) isTaken = true;
+    return isTaken;
+  }
+
+  /** Gives an event that is taken to those who take it. */
+  #give(event: SessionEvent, turnId: string | undefined): void {
+    for (const reader of this.#currentReaders()) if (reader.hasRoom(turnId)) reader.take(event);
+    for (const observer of this.#observers) this.#observe(observer, event);
   }
 
   #publish(event: SessionEvent): void {
-    for (const reader of this.#readers) reader.push(event);
+    for (const reader of this.#currentReaders()) reader.push(event);
     for (const observer of this.#observers) this.#observe(observer, event);
   }
 
@@ -121,7 +170,7 @@ export class EventHub {
     const { sessionId, loopId } = this.#source;
     const message = messageFrom(error);
     const event = { type: 'observer.failed' as const, message, sessionId, loopId, seq: this.#lastSeq, at: this.now() };
-    for (const reader of this.#readers) reader.push(Object.freeze(event));
+    for (const reader of this.#currentReaders()) reader.push(Object.freeze(event));
   }
 }
 
@@ -137,6 +186,10 @@ function messageFrom(error: unknown): string {
 /** An event without the header that the hub adds. */
 export type SessionEventBody = Body<SessionEvent>;
 type Body<E> = E extends unknown ? Omit<E, 'sessionId' | 'loopId' | 'seq' | 'at'> : never;
+
+/** An event of a turn without the header, and without the turn. */
+type TurnEventBody = BodyOfTurn<TurnEvent>;
+type BodyOfTurn<E> = E extends unknown ? Omit<E, 'sessionId' | 'loopId' | 'turnId' | 'seq' | 'at'> : never;
 
 /** What a reader needs of its hub. */
 interface ReaderHub {
@@ -154,9 +207,10 @@ export class EventReader<E extends SessionEvent> implements AsyncIterableIterato
   readonly #hub: ReaderHub;
   readonly turnId: string | undefined;
   readonly #detach: () => void;
-  #queue: E[] = [];
-  #head = 0;
-  #waiters: Waiter<E>[] = [];
+  readonly #queue = new Fifo<E>();
+  #waiters = new Fifo<Waiter<E>>();
+  /** How many events wait for more to come, so that the pulls that wait are answered once for all of them; 0 where none does. */
+  #held = 0;
   /** The record up to which everything is delivered or waiting, and the one after which to read so that later ones can be completed. */
   #seenSeq: number;
   #contextSeq: number;
@@ -180,23 +234,48 @@ export class EventReader<E extends SessionEvent> implements AsyncIterableIterato
     this.#isBehind = hub.lastSeq > afterSeq;
   }
 
+  /** Whether an ephemeral event of the turn is of interest, and has room. @internal */
+  hasRoom(turnId: string | undefined): boolean {
+    return this.#reads(turnId) && !this.#isBehind && this.#queue.size < MOST_WAITING_EVENTS;
+  }
+
+  /** As `hasRoom`; an event that is of interest and has no room counts as dropped. @internal */
+  offer(turnId: string | undefined): boolean {
+    if (!this.#reads(turnId)) return false;
+    if (!this.#isBehind && this.#queue.size < MOST_WAITING_EVENTS) return true;
+    this.#dropped += 1;
+    return false;
+  }
+
+  /**
+   * Takes an ephemeral event that has room. Deltas come in bursts, and a pull that waits is the dearest way to hand one on. So it is not answered at
+   * once, but as soon as nothing more comes: from then on the reader finds events that wait, and is as fast as the loop. @internal
+   */
+  take(event: SessionEvent): void {
+    if (this.#dropped > 0 && !this.#isCatchingUp) this.#queue.push(this.#dropNote());
+    this.#queue.push(event as E);
+    if (this.#waiters.size === 0) return;
+    if (this.#queue.size >= MOST_HELD_EVENTS) this.#serve();
+    else if (this.#held === 0) this.#hold();
+  }
+
   /** Takes an event from the hub. Never throws, never waits. @internal */
   push(event: SessionEvent): void {
     if (this.#isClosed || !this.#concerns(event)) return;
     const isEnduring = EVENT_DURABILITY[event.type] === 'enduring';
-    if (!this.#isBehind && this.#waiting >= MOST_WAITING_EVENTS && isEnduring) this.#isBehind = true;
+    if (!this.#isBehind && this.#queue.size >= MOST_WAITING_EVENTS && isEnduring) this.#isBehind = true;
     if (this.#isBehind) {
       if (!isEnduring)
         this.#dropped += 1; // an enduring one is read from the journal
       else if (this.#isLast(event)) this.end();
-    } else if (this.#waiting >= MOST_WAITING_EVENTS) this.#dropped += 1;
+    } else if (this.#queue.size >= MOST_WAITING_EVENTS) this.#dropped += 1;
     else this.#deliver(event, isEnduring ? this.#hub.contextSeq : undefined);
   }
 
   /** Takes an enduring event that is no record: it cannot be read again, so it is kept until its turn comes. @internal */
   pushUnrecorded(event: SessionEvent): void {
     if (this.#isClosed || !this.#concerns(event)) return;
-    if (this.#isBehind || this.#waiting >= MOST_WAITING_EVENTS) {
+    if (this.#isBehind || this.#queue.size >= MOST_WAITING_EVENTS) {
       this.#isBehind = true;
       this.#aside ??= [];
       this.#aside.push(event as E);
@@ -204,7 +283,7 @@ export class EventReader<E extends SessionEvent> implements AsyncIterableIterato
   }
 
   next(): Promise<IteratorResult<E, undefined>> {
-    if (this.#waiters.length === 0) {
+    if (this.#waiters.size === 0) {
       const ready = this.#shift();
       if (ready !== undefined) return Promise.resolve({ value: ready, done: false });
       if (this.#isClosed && !this.#isBehind) return Promise.resolve({ value: undefined, done: true });
@@ -217,8 +296,7 @@ export class EventReader<E extends SessionEvent> implements AsyncIterableIterato
 
   /** Stops reading. The turn goes on. */
   return(): Promise<IteratorResult<E, undefined>> {
-    this.#queue = [];
-    this.#head = 0;
+    this.#queue.clear();
     this.#dropped = 0;
     this.#aside = undefined;
     this.#isBehind = false;
@@ -245,8 +323,8 @@ export class EventReader<E extends SessionEvent> implements AsyncIterableIterato
     await this.return();
   }
 
-  get #waiting(): number {
-    return this.#queue.length - this.#head;
+  #reads(turnId: string | undefined): boolean {
+    return !this.#isClosed && (this.turnId === undefined || this.turnId === turnId);
   }
 
   #concerns(event: SessionEvent): boolean {
@@ -272,24 +350,31 @@ export class EventReader<E extends SessionEvent> implements AsyncIterableIterato
     this.end();
   }
 
+  /** Looks again when what is ready to run has run; answers the waiting pulls when there is nothing new. */
+  #hold(): void {
+    this.#held = this.#queue.size;
+    void SETTLED.then(this.#look);
+  }
+
+  readonly #look = (): void => {
+    if (this.#queue.size > this.#held && this.#waiters.size > 0) this.#hold();
+    else {
+      this.#held = 0;
+      this.#serve();
+    }
+  };
+
   #hand(event: E): void {
+    if (this.#held > 0) this.#serve(); // what is held comes before
     const waiter = this.#waiters.shift();
     if (waiter !== undefined) waiter.resolve({ value: event, done: false });
     else this.#queue.push(event);
   }
 
   #shift(): E | undefined {
-    if (this.#head >= this.#queue.length) {
-      if (this.#isBehind) return undefined;
-      return this.#dropped > 0 ? this.#dropNote() : this.#takeFinal();
-    }
-    const event = this.#queue[this.#head++];
-    // What was read is let go of, also for a reader that is always a little late.
-    if (this.#head === this.#queue.length || this.#head === MOST_WAITING_EVENTS) {
-      this.#queue = this.#queue.slice(this.#head);
-      this.#head = 0;
-    }
-    return event;
+    const event = this.#queue.shift();
+    if (event !== undefined || this.#isBehind) return event;
+    return this.#dropped > 0 ? this.#dropNote() : this.#takeFinal();
   }
 
   #takeFinal(): E | undefined {
@@ -300,7 +385,7 @@ export class EventReader<E extends SessionEvent> implements AsyncIterableIterato
 
   /** Answers waiting pulls with what there is; all of them where nothing more comes. */
   #serve(): void {
-    while (this.#waiters.length > 0) {
+    while (this.#waiters.size > 0) {
       const event = this.#shift();
       if (event !== undefined) this.#waiters.shift()?.resolve({ value: event, done: false });
       else if (this.#isClosed && !this.#isBehind) this.#waiters.shift()?.resolve({ value: undefined, done: true });
@@ -332,13 +417,13 @@ export class EventReader<E extends SessionEvent> implements AsyncIterableIterato
       () => {
         this.#isCatchingUp = false;
         this.#serve();
-        if (this.#waiters.length > 0 && this.#isBehind) this.#catchUp();
+        if (this.#waiters.size > 0 && this.#isBehind) this.#catchUp();
       },
       error => {
         this.#isCatchingUp = false;
         const waiters = this.#waiters;
-        this.#waiters = [];
-        for (const waiter of waiters) waiter.reject(error);
+        this.#waiters = new Fifo();
+        for (let waiter = waiters.shift(); waiter !== undefined; waiter = waiters.shift()) waiter.reject(error);
       },
     );
   }
@@ -356,7 +441,7 @@ export class EventReader<E extends SessionEvent> implements AsyncIterableIterato
       const event = projector.project(record);
       if (event === undefined || !this.#concerns(event)) this.#seenSeq = record.seq;
       else this.#deliver(Object.freeze(event), projector.contextAt(record.seq));
-      if (!this.#isBehind || this.#waiting >= MOST_WAITING_EVENTS) return;
+      if (!this.#isBehind || this.#queue.size >= MOST_WAITING_EVENTS) return;
     }
     if (!this.#isBehind) return;
     if (this.#seenSeq < lastSeq) throw new Error(`the journal ends at ${this.#seenSeq}, but ${lastSeq} was written`);

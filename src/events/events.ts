@@ -4,6 +4,7 @@
  * Numbers have gaps: a record that is no event (a model's raw response) has one too.
  */
 
+import type { GateRule } from '../define/gate.ts';
 import type { AccessRequest } from '../define/tool.ts';
 import type { LimitName } from '../errors.ts';
 import type {
@@ -12,6 +13,7 @@ import type {
   LeftBehind,
   RecordedLimitReached,
   RecordedLimits,
+  ResultCapture,
 } from '../journal/journal.ts';
 import type { FinishReason, JSONValue, ToolResultOutput, Usage, UserContent } from '../model/model.ts';
 
@@ -43,6 +45,10 @@ export interface TurnStarted extends InTurn {
   readonly mode: string;
   /** The limits of this turn; one that is absent is none. */
   readonly limits: RecordedLimits;
+}
+/** A process took the turn up that another left unfinished: what was shown of a response or a call under way is void. */
+export interface TurnResumed extends InTurn {
+  readonly type: 'turn.resumed';
 }
 /** The model is being asked; `step` counts from 1. */
 export interface StepStarted extends InStep {
@@ -89,6 +95,8 @@ export interface ToolCompleted extends OfCall {
   readonly isError: boolean;
   readonly output: ToolResultOutput;
   readonly durationMs: number;
+  /** Where the result is kept whole, if it was too long to be shown so: the store gives it by `getCapture(sessionId, capture.id)`. */
+  readonly capture?: ResultCapture;
 }
 /** A tool that was answered for (its time was over, or the turn interrupted) settled after all. What it gave is dropped. */
 export interface ToolLate extends OfCall {
@@ -109,6 +117,10 @@ export interface GateResolved extends InStep {
   readonly callId: string;
   readonly decision: 'approved' | 'denied';
   readonly reason?: string;
+  /** The arguments that a person put in the place of the model's. */
+  readonly input?: JSONValue;
+  /** What a person allowed for the rest of the session. */
+  readonly rules?: readonly GateRule[];
 }
 /** The last two iterations, or the last tenth of the calls, are left. */
 export interface LimitNear extends InStep {
@@ -190,6 +202,7 @@ export interface SessionDrift extends EventHeader {
 /** What a turn tells its readers. The last one of a turn is `turn.done`, `turn.failed` or `turn.interrupted`. */
 export type TurnEvent =
   | TurnStarted
+  | TurnResumed
   | StepStarted
   | TextDelta
   | ReasoningDelta
@@ -215,6 +228,7 @@ export type SessionEvent = TurnEvent | ModeChanged | ObserverFailed | SessionDri
 /** Whether an event outlives its readers. A new event does not compile until this is decided. */
 export const EVENT_DURABILITY: Readonly<Record<SessionEvent['type'], 'enduring' | 'ephemeral'>> = Object.freeze({
   'turn.started': 'enduring',
+  'turn.resumed': 'enduring',
   'step.started': 'enduring',
   'text.delta': 'ephemeral',
   'reasoning.delta': 'ephemeral',

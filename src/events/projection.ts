@@ -84,10 +84,11 @@ export class EventProjector {
         };
       }
       case 'tool.completed': {
-        const { type, turnId, stepId, callId, toolName, outcome, output, durationMs } = record;
+        const { type, turnId, stepId, callId, toolName, outcome, output, durationMs, capture } = record;
         if (toolName === STRUCTURED_OUTPUT_TOOL_NAME) return undefined; // no tool of the loop
         const isError = outcome !== 'done';
-        return { type, ...header, turnId, stepId, callId, toolName, outcome, isError, output, durationMs };
+        const kept = capture === undefined ? {} : { capture };
+        return { type, ...header, turnId, stepId, callId, toolName, outcome, isError, output, durationMs, ...kept };
       }
       case 'step.done': {
         const { turnId, stepId } = record;
@@ -101,6 +102,7 @@ export class EventProjector {
       case 'turn.failed':
       case 'turn.interrupted':
         return { ...record, ...header, text: this.#text() };
+      case 'turn.resumed':
       case 'step.started':
       case 'step.retrying':
       case 'tool.started':

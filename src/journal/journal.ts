@@ -8,6 +8,7 @@
  * - What is known together is appended together.
  * - Nothing is written twice: a call's arguments stand in its response alone, an answer's text too.
  */
+import type { GateRule } from '../define/gate.ts';
 import type { ResolvedToolLimits } from '../define/limits.ts';
 import type { AccessRequest } from '../define/tool.ts';
 import type { LimitName, LimitReached } from '../errors.ts';
@@ -63,6 +64,31 @@ export function recordedLimitReached(reached: LimitReached): RecordedLimitReache
   );
   const said = repeated === undefined ? {} : { repeated: Object.freeze({ ...repeated }) };
   return Object.freeze({ limit, iterations, calls, tokens, ...Object.fromEntries(finite), ...said });
+}
+
+/** The limits that were recorded, with `Infinity` where there is none. `names` are all that there are. */
+export function limitsFromRecord(
+  recorded: RecordedLimits,
+  names: readonly (keyof ResolvedToolLimits)[],
+): ResolvedToolLimits {
+  const limits = names.map(name => [name, recorded[name] ?? Number.POSITIVE_INFINITY]);
+  return Object.freeze(Object.fromEntries(limits)) as ResolvedToolLimits;
+}
+
+/** How far a turn went, from its record. */
+export function limitReachedFromRecord(recorded: RecordedLimitReached): LimitReached {
+  const none = Number.POSITIVE_INFINITY;
+  return { maxIterations: none, maxCalls: none, maxTokens: none, ...recorded };
+}
+
+/** A result that was too long to be shown whole, and is kept beside the journal as UTF-8 text. */
+export interface ResultCapture {
+  /** Under which the store keeps it: the SHA-256 of its bytes. */
+  readonly id: string;
+  /** How many bytes are kept: the first ones of the result. */
+  readonly bytes: number;
+  /** How many bytes the whole result had. */
+  readonly totalBytes: number;
 }
 
 /** What a failed turn says about its error: all that a reader or a later process may know of it. */
@@ -125,6 +151,8 @@ export type JournalEntry =
       readonly message?: UserMessage;
       readonly inputId?: string;
     } & InTurn)
+  /** A process took up a turn that another left unfinished. */
+  | ({ readonly type: 'turn.resumed' } & InTurn)
   | ({ readonly type: 'step.started'; readonly step: number } & InStep)
   | ({ readonly type: 'input.steered'; readonly inputId: string } & InTurn)
   | ({
@@ -133,6 +161,8 @@ export type JournalEntry =
       readonly finishReason: FinishReason;
       readonly usage: Usage;
       readonly incomplete?: Incomplete;
+      /** Call id and text of arguments that are no JSON object: in the message they stand as `{}`. */
+      readonly unparsed?: readonly (readonly [callId: string, text: string])[];
     } & InStep)
   | ({
       readonly type: 'step.retrying';
@@ -154,6 +184,10 @@ export type JournalEntry =
       readonly callId: string;
       readonly decision: 'approved' | 'denied';
       readonly reason?: string;
+      /** The arguments that a person put in the place of the model's. */
+      readonly input?: JSONValue;
+      /** What a person allowed for the rest of the session. */
+      readonly rules?: readonly GateRule[];
     } & InStep)
   | ({
       readonly type: 'tool.called';
@@ -170,9 +204,19 @@ export type JournalEntry =
       readonly output: ToolResultOutput;
       /** Milliseconds that it ran; 0 for what did not run. */
       readonly durationMs: number;
+      /** The tool's result ends the turn with this batch. */
+      readonly endTurn?: true;
+      /** Where the result is kept whole, if it was too long to be shown so. */
+      readonly capture?: ResultCapture;
     } & InStep)
   | ({ readonly type: 'limit.near'; readonly limit: LimitName; readonly used: number; readonly max: number } & InStep)
-  | ({ readonly type: 'step.done' } & InStep)
+  | ({
+      readonly type: 'step.done';
+      /** The model was told that a limit is reached, and may only answer now. */
+      readonly closing?: RecordedLimitReached;
+      /** The answer did not fit its schema; as text, it is told so with the next request. */
+      readonly unfit?: { readonly note?: string };
+    } & InStep)
   | ({
       readonly type: 'turn.done';
       readonly finishReason: FinishReason;

@@ -14,6 +14,7 @@ import type {
   LanguageModelV4File,
   LanguageModelV4GenerateResult,
   LanguageModelV4ToolResult,
+  SharedV2ProviderMetadata,
   SharedV4Warning,
 } from '@ai-sdk/provider';
 import type { FinishReason, JSONObject, ModelContent, ModelStreamPart, ModelUsage } from './model.ts';
@@ -34,7 +35,7 @@ export function resultFromV2(result: V2GenerateResult): LanguageModelV4GenerateR
     ...same,
     content: result.content.map(contentFromV2),
     finishReason: finishReasonFromV2(result.finishReason),
-    usage: usageFromV2(result.usage),
+    usage: usageFromV2(result.usage, result.providerMetadata),
     warnings: warningsFromV2(result.warnings),
   };
 }
@@ -54,7 +55,11 @@ export function partFromV2(part: LanguageModelV2StreamPart): ModelStreamPart {
     case 'stream-start':
       return { type: 'stream-start', warnings: warningsFromV2(part.warnings) };
     case 'finish':
-      return { ...part, finishReason: finishReasonFromV2(part.finishReason), usage: usageFromV2(part.usage) };
+      return {
+        ...part,
+        finishReason: finishReasonFromV2(part.finishReason),
+        usage: usageFromV2(part.usage, part.providerMetadata),
+      };
     default:
       return part;
   }
@@ -101,18 +106,41 @@ function finishReasonFromV2(reason: LanguageModelV2FinishReason | undefined): Fi
   return { unified: 'other', raw: reason === 'unknown' ? undefined : reason };
 }
 
-function usageFromV2(usage: LanguageModelV2Usage | undefined): ModelUsage {
+/**
+ * Providers of that version disagree on what is counted among what. Their total says whether reasoning stands beside the output, and
+ * what it has beyond that was put in: the results of tools that the provider ran. Anthropic counts tokens that went through its cache
+ * beside the input, and beside the total.
+ */
+function usageFromV2(
+  usage: LanguageModelV2Usage | undefined,
+  metadata: SharedV2ProviderMetadata | undefined,
+): ModelUsage {
+  const { inputTokens, outputTokens, totalTokens, reasoningTokens, cachedInputTokens } = usage ?? noUsage;
+  const cacheWrite = metadata?.anthropic && count(metadata.anthropic.cacheCreationInputTokens);
+  const throughCache = metadata?.anthropic ? (cachedInputTokens ?? 0) + (cacheWrite ?? 0) : 0;
+  const notNamed = Math.max(0, (totalTokens ?? 0) - (inputTokens ?? 0) - (outputTokens ?? 0));
+  const besideOutput = reasoningTokens !== undefined && notNamed >= reasoningTokens ? reasoningTokens : 0;
   return {
     inputTokens: {
-      total: usage?.inputTokens,
-      // Providers of that version disagree on whether the cached tokens are among the input tokens.
+      total: plus(inputTokens, notNamed - besideOutput + throughCache),
       noCache: undefined,
-      cacheRead: usage?.cachedInputTokens,
-      cacheWrite: undefined,
+      cacheRead: cachedInputTokens,
+      cacheWrite,
     },
-    outputTokens: { total: usage?.outputTokens, text: undefined, reasoning: usage?.reasoningTokens },
+    outputTokens: { total: plus(outputTokens, besideOutput), text: undefined, reasoning: reasoningTokens },
     ...(usage && { raw: { ...usage } satisfies JSONObject }),
   };
+}
+
+const noUsage: LanguageModelV2Usage = { inputTokens: undefined, outputTokens: undefined, totalTokens: undefined };
+
+/** A count that was not told stays untold, unless there is something to add to it. */
+function plus(counted: number | undefined, more: number): number | undefined {
+  return more > 0 ? (counted ?? 0) + more : counted;
+}
+
+function count(value: unknown): number | undefined {
+  return typeof value === 'number' ? value : undefined;
 }
 
 function warningsFromV2(warnings: readonly LanguageModelV2CallWarning[] | undefined): SharedV4Warning[] {

@@ -491,6 +491,65 @@ describe('a response of v2', () => {
     expect(finish).toMatchObject({ finishReason: { unified, raw } });
   });
 
+  test.each([
+    [
+      'reasoning that is counted beside the output is among it',
+      { inputTokens: 10, outputTokens: 3, reasoningTokens: 5, totalTokens: 18 },
+      undefined,
+      { input: 10, output: 8 },
+    ],
+    [
+      'reasoning that is counted among the output stays there',
+      { inputTokens: 10, outputTokens: 8, reasoningTokens: 5, totalTokens: 18 },
+      undefined,
+      { input: 10, output: 8 },
+    ],
+    [
+      'what the total has beyond input, output and reasoning was put in',
+      { inputTokens: 10, outputTokens: 3, reasoningTokens: 5, totalTokens: 58 },
+      undefined,
+      { input: 50, output: 8 },
+    ],
+    [
+      'a total that is less than its parts changes nothing',
+      { inputTokens: 10, outputTokens: 3, reasoningTokens: 5, totalTokens: 1 },
+      undefined,
+      { input: 10, output: 3 },
+    ],
+    [
+      'what Anthropic counts beside the input, read from the cache or written to it, was put in',
+      { inputTokens: 10, outputTokens: 3, totalTokens: 13, cachedInputTokens: 100 },
+      { anthropic: { cacheCreationInputTokens: 20 } },
+      { input: 130, output: 3, cacheRead: 100, cacheWrite: 20 },
+    ],
+    [
+      'what others read from the cache is among the input',
+      { inputTokens: 110, outputTokens: 3, totalTokens: 113, cachedInputTokens: 100 },
+      { openai: {} },
+      { input: 110, output: 3, cacheRead: 100 },
+    ],
+  ])('%s', async (_, usage, providerMetadata, expected) => {
+    const finish: LanguageModelV2StreamPart = {
+      type: 'finish',
+      finishReason: 'stop',
+      usage,
+      ...(providerMetadata && { providerMetadata }),
+    };
+    const [part] = await readAll(modelV2({ parts: [finish] }).model);
+    const {
+      input: total,
+      output,
+      cacheRead,
+      cacheWrite,
+    } = { cacheRead: undefined, cacheWrite: undefined, ...expected };
+    expect(part).toMatchObject({
+      usage: {
+        inputTokens: { total, cacheRead, cacheWrite },
+        outputTokens: { total: output, reasoning: (usage as { reasoningTokens?: number }).reasoningTokens },
+      },
+    });
+  });
+
   test('without usage has no counts', async () => {
     const finish = { type: 'finish', finishReason: 'stop' } as LanguageModelV2StreamPart;
     const [part] = await readAll(modelV2({ parts: [finish] }).model);

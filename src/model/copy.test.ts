@@ -41,3 +41,19 @@ it('base64 holds more bytes than one call takes arguments', () => {
   const bytes = new Uint8Array(200_000).map((_, index) => index % 256);
   expect(Buffer.from(base64(bytes), 'base64').equals(Buffer.from(bytes))).toBe(true);
 });
+
+it('what JSON has no number or place for is null, and half a surrogate pair is replaced', () => {
+  const sparse = Object.assign(new Array<unknown>(2), { 1: undefined });
+  const value = { n: Number.NaN, i: Number.POSITIVE_INFINITY, sparse, 'k\ud83d': ['v\ud83d', '😀'] };
+  const copied: unknown = copyContent(value);
+  expect(copied).toEqual({ n: null, i: null, sparse: [null, null], 'k\ufffd': ['v\ufffd', '😀'] });
+  expect(JSON.parse(JSON.stringify(copied))).toEqual(copied);
+});
+
+it('values that share their parts without end are refused', () => {
+  let shared: object = {};
+  for (let level = 0; level < 60; level++) shared = { one: shared, other: shared };
+  expect(() => copyContent(shared)).toThrow('it holds more than 1000000 values');
+  const endless = new Proxy([], { get: (list, key) => (key === 'length' ? 2 ** 32 : Reflect.get(list, key)) });
+  expect(() => copyContent(endless)).toThrow('it holds more than 1000000 values');
+});

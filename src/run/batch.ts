@@ -9,6 +9,7 @@
  */
 import type { ToolBudget } from '../define/tool.ts';
 import type { JournalEntry, LeftBehind } from '../journal/journal.ts';
+import type { JSONValue } from '../model/model.ts';
 import { answered, type CallResult, type Preparation, type PreparedCall, prepareCall, RunningCall } from './call.ts';
 import type { Permission, TurnContext } from './context.ts';
 import type { Deadline } from './deadlines.ts';
@@ -18,6 +19,7 @@ import { Lanes } from './lanes.ts';
 import type { RepeatWatch } from './repeat.ts';
 import type { RequestedCall } from './response.ts';
 import { cleanMessage, outputText, withLine } from './result.ts';
+import type { RecordedBatch } from './resume.ts';
 
 /** What a batch came to. Every call has its result by now, recorded or on its way to the journal. */
 export interface BatchOutcome {
@@ -27,18 +29,19 @@ export interface BatchOutcome {
   readonly leftBehind: readonly LeftBehind[];
 }
 
-/** Runs the calls of a step. */
+/** Runs the calls of a step; of one that another process began (`recorded`), those that have no result yet and may run. */
 export async function runBatch(
   turn: TurnContext,
   stepId: string,
   calls: readonly RequestedCall[],
   repeat: RepeatWatch,
   budget: ToolBudget,
+  recorded?: RecordedBatch,
 ): Promise<BatchOutcome> {
-  const prepared = await prepareAll(turn, calls);
-  const permitted = await permitAll(turn, stepId, calls, prepared);
-  announce(turn, stepId, calls, prepared);
-  return new BatchRun(turn, stepId, calls, permitted, repeat, budget).run();
+  const prepared = await prepareAll(turn, calls, recorded);
+  const permitted = await permitAll(turn, stepId, calls, prepared, recorded);
+  if (recorded?.isAnnounced !== true) announce(turn, stepId, calls, prepared);
+  return new BatchRun(turn, stepId, calls, permitted, repeat, budget, recorded).run();
 }
 
 /** Answers every call of a step without running any: the batch goes beyond a limit, or the response was cut off. */
@@ -54,14 +57,38 @@ export function refuseBatch(
   return { endTurn: undefined, leftBehind: [] };
 }
 
-async function prepareAll(turn: TurnContext, calls: readonly RequestedCall[]): Promise<readonly Preparation[]> {
+async function prepareAll(
+  turn: TurnContext,
+  calls: readonly RequestedCall[],
+  recorded: RecordedBatch | undefined,
+): Promise<readonly Preparation[]> {
   const prepared: Preparation[] = [];
   for (const call of calls) {
-    const preparation = prepareCall(turn, call);
+    const preparation = recordedAnswer(turn, call, recorded) ?? prepareCall(turn, call);
     // Only a schema or a tool that is async costs a wait here, so that the response and the starts can go in one append.
     prepared.push(preparation instanceof Promise ? await inTime(turn, preparation) : preparation);
   }
   return prepared;
+}
+
+/**
+ * What the journal says of a call: its result, which is used; or only its start, and then it may have taken effect, so that it runs
+ * again only where its tool says that this is safe.
+ */
+function recordedAnswer(
+  turn: TurnContext,
+  { callId, toolName }: RequestedCall,
+  recorded: RecordedBatch | undefined,
+): Preparation | undefined {
+  const result = recorded?.results.get(callId);
+  if (result !== undefined) return { recorded: { ...result, isError: result.outcome !== 'done' } };
+  if (recorded?.started.has(callId) !== true || turn.mode.tool(toolName)?.live.idempotent === true) return undefined;
+  return {
+    refused: answered(
+      'interrupted',
+      'interrupted: the process ended while it ran; it may or may not have taken effect',
+    ),
+  };
 }
 
 /** A schema or a tool that never says what it was asked does not hold the turn. */
@@ -84,10 +111,12 @@ async function permitAll(
   stepId: string,
   calls: readonly RequestedCall[],
   prepared: readonly Preparation[],
+  recorded: RecordedBatch | undefined,
 ): Promise<readonly Preparation[]> {
-  const asking = prepared.flatMap((preparation, index) =>
-    preparation.call !== undefined && preparation.call.access.length > 0 ? [index] : [],
-  );
+  const asking = prepared.flatMap((preparation, index) => {
+    const asks = preparation.call !== undefined && preparation.call.access.length > 0;
+    return asks && recorded?.started.has(calls[index]!.callId) !== true ? [index] : []; // what has started was permitted
+  });
   if (asking.length === 0) return prepared;
   const requests = asking.map(index => {
     const { access, summary } = prepared[index]!.call as PreparedCall;
@@ -97,15 +126,27 @@ async function permitAll(
   const resume = turn.turnTimer.pause(); // waiting for a person is not running
   const permissions = await turn.permission(requests);
   resume();
-  if (turn.interruption.cause !== undefined) return prepared; // nothing runs any more, and each says why
   const permitted = [...prepared];
-  asking.forEach((index, place) => {
+  for (const [place, index] of asking.entries()) {
     const permission: Permission | undefined = permissions[place];
-    if (permission?.allowed === true) return;
-    const reason = cleanMessage(permission === undefined ? 'nobody decided' : permission.reason);
-    permitted[index] = { refused: answered('denied', `permission denied: ${reason}`) };
-  });
+    if (permission?.allowed === true) {
+      if (permission.input !== undefined) permitted[index] = await prepareEdited(turn, calls[index]!, permission.input);
+      continue;
+    }
+    if (permission === undefined || permission.isInterrupted) continue; // nothing runs any more, and each says why
+    permitted[index] = { refused: answered('denied', `permission denied: ${cleanMessage(permission.reason)}`) };
+  }
   return permitted;
+}
+
+/** A call whose arguments a person changed: checked like the model's own, and its result says so. */
+async function prepareEdited(turn: TurnContext, call: RequestedCall, input: JSONValue): Promise<Preparation> {
+  const inputText = JSON.stringify(input);
+  const prepared = await inTime(turn, Promise.resolve(prepareCall(turn, { ...call, input, inputText })));
+  if (prepared.call === undefined) return prepared;
+  return {
+    call: { ...prepared.call, note: `Note: a person changed the arguments of this call to ${cleanMessage(inputText)}` },
+  };
 }
 
 function announce(
@@ -127,10 +168,16 @@ function completed(
   { turnId }: TurnContext,
   stepId: string,
   { callId, toolName }: RequestedCall,
-  { outcome, output }: CallResult,
+  { outcome, output, endTurn, capture }: CallResult,
   durationMs: number,
 ): JournalEntry {
-  return { type: 'tool.completed', turnId, stepId, callId, toolName, outcome, output, durationMs };
+  const said = { ...(endTurn ? { endTurn } : {}), ...(capture === undefined ? {} : { capture }) };
+  return { type: 'tool.completed', turnId, stepId, callId, toolName, outcome, output, durationMs, ...said };
+}
+
+/** What tells one call from another: the arguments; those that are none are `{}` in the history, and here what the model really wrote. */
+export function askedOf({ input, inputText }: Pick<RequestedCall, 'input' | 'inputText'>): unknown {
+  return Object.keys(input as object).length === 0 ? inputText : input;
 }
 
 /** One call's place in the batch. */
@@ -150,6 +197,7 @@ class BatchRun {
   readonly #lanes: Lanes;
   readonly #repeat: RepeatWatch;
   readonly #budget: ToolBudget;
+  readonly #recorded: RecordedBatch | undefined;
   readonly #done = Promise.withResolvers<void>();
   readonly #leftBehind: LeftBehind[] = [];
   /** Calls that run or whose start is being recorded, and calls without a result. */
@@ -164,8 +212,10 @@ class BatchRun {
     prepared: readonly Preparation[],
     repeat: RepeatWatch,
     budget: ToolBudget,
+    recorded: RecordedBatch | undefined,
   ) {
     this.#turn = turn;
+    this.#recorded = recorded;
     this.#stepId = stepId;
     this.#repeat = repeat;
     this.#budget = budget;
@@ -180,7 +230,8 @@ class BatchRun {
     this.#unanswered = calls.length;
     this.#lanes = new Lanes(this.#slots.map(slot => slot.prepared));
     prepared.forEach((preparation, index) => {
-      if (preparation.call === undefined) this.#answer(index, preparation.refused);
+      if (preparation.recorded !== undefined) this.#useRecorded(index, preparation.recorded);
+      else if (preparation.refused !== undefined) this.#answer(index, preparation.refused);
     });
   }
 
@@ -210,9 +261,10 @@ class BatchRun {
     }
     if (starting.length === 0) return;
     const { turnId } = this.#turn;
-    const entries = starting.map((index): JournalEntry => {
+    const entries = starting.flatMap((index): JournalEntry[] => {
       const { callId, toolName } = this.#slots[index]!.request;
-      return { type: 'tool.started', turnId, stepId: this.#stepId, callId, toolName };
+      if (this.#recorded?.started.has(callId) === true) return []; // a call has one start, however often a process ends
+      return [{ type: 'tool.started', turnId, stepId: this.#stepId, callId, toolName }];
     });
     this.#turn.append(entries).then(
       () => this.#start(starting),
@@ -283,17 +335,32 @@ class BatchRun {
     for (const slot of this.#slots) slot.running?.abort(reason, lost);
   }
 
-  /** Records a call's one result. */
-  #answer(index: number, result: CallResult): void {
+  /** Takes a result that stands in the journal. */
+  #useRecorded(index: number, result: CallResult): void {
     const slot = this.#slots[index]!;
     slot.isAnswered = true;
     this.#unanswered -= 1;
-    const { request } = slot;
-    const text = outputText(result.output);
-    if (result.endTurn && (this.#endTurn === undefined || index < this.#endTurn.index)) this.#endTurn = { index, text };
-    // Arguments that are none are `{}` in the history: what the model really wrote tells one such call from another.
-    const asked = slot.prepared === undefined ? request.inputText : request.input;
-    const line = this.#repeat.note(request.toolName, asked, text);
+    this.#noteEnd(index, result);
+    this.#repeat.noteRecorded(slot.request.toolName, askedOf(slot.request), result.output);
+  }
+
+  /** The first result, in call order, that ends the turn is its text. */
+  #noteEnd(index: number, { endTurn, output }: CallResult): void {
+    if (!endTurn || (this.#endTurn !== undefined && this.#endTurn.index < index)) return;
+    this.#endTurn = { index, text: outputText(output) };
+  }
+
+  /** Records a call's one result. */
+  #answer(index: number, given: CallResult): void {
+    const slot = this.#slots[index]!;
+    slot.isAnswered = true;
+    this.#unanswered -= 1;
+    const { request, prepared } = slot;
+    this.#noteEnd(index, given);
+    const note = prepared?.note;
+    const result =
+      note === undefined ? given : { ...withLine(given, note, this.#turn.limits.resultBytes), outcome: given.outcome };
+    const line = this.#repeat.note(request.toolName, askedOf(request), outputText(result.output));
     const told =
       line === undefined
         ? result

@@ -17,6 +17,14 @@ export interface NearLimit {
   readonly max: number;
 }
 
+/** What a turn has used. */
+interface UsedSoFar {
+  readonly iterations: number;
+  readonly calls: number;
+  readonly steps: number;
+  readonly usage: Usage;
+}
+
 export class Budget {
   readonly #limits: ResolvedToolLimits;
   iterations = 0;
@@ -26,8 +34,14 @@ export class Budget {
   usage: Usage = NO_USAGE;
   #announced = '';
 
-  constructor(limits: ResolvedToolLimits) {
+  /** `from` is what the turn had used already, where another process began it. */
+  constructor(limits: ResolvedToolLimits, from?: UsedSoFar) {
     this.#limits = limits;
+    if (from === undefined) return;
+    this.iterations = from.iterations;
+    this.calls = from.calls;
+    this.steps = from.steps;
+    this.usage = from.usage;
   }
 
   /** Counts a response. */

@@ -8,6 +8,7 @@ import type { Validation } from '../define/schema.ts';
 import {
   type AccessRequest,
   isToolResult,
+  READ_TOOL_RESULT_TOOL_NAME,
   type Resource,
   type ToolBudget,
   type ToolResult,
@@ -17,10 +18,11 @@ import {
 import { deepFreeze } from '../freeze.ts';
 import type { CallOutcome } from '../journal/journal.ts';
 import type { JSONValue } from '../model/model.ts';
+import { keepWhole } from './capture.ts';
 import type { TurnContext } from './context.ts';
 import { nearNames } from './near-names.ts';
 import { DEEPEST_ARGUMENTS, isTooDeep, type RequestedCall } from './response.ts';
-import { cleanMessage, errorResult, type ModelResult, messageOf, resultOf } from './result.ts';
+import { cleanMessage, errorResult, limitResult, type ModelResult, messageOf, wholeResult } from './result.ts';
 
 /** A call that may run: its tool, its checked input, and what the tool says about it. */
 export interface PreparedCall {
@@ -31,6 +33,8 @@ export interface PreparedCall {
   readonly access: readonly AccessRequest[];
   readonly summary: string | undefined;
   readonly timeoutMs: number;
+  /** A line for the model that goes with the result. */
+  readonly note?: string;
 }
 
 /** A call's result and how it came about. */
@@ -38,8 +42,11 @@ export interface CallResult extends ModelResult {
   readonly outcome: CallOutcome;
 }
 
-/** What preparing gives: a call that may run, or the result that says why not. */
-export type Preparation = { readonly call: PreparedCall } | { readonly call?: undefined; readonly refused: CallResult };
+/** What preparing gives: a call that may run, the result that says why not, or the result that it had already. */
+export type Preparation =
+  | { readonly call: PreparedCall; readonly refused?: undefined; readonly recorded?: undefined }
+  | { readonly call?: undefined; readonly refused: CallResult; readonly recorded?: undefined }
+  | { readonly call?: undefined; readonly refused?: undefined; readonly recorded: CallResult };
 
 /** An error result with how it came about. */
 export function answered(outcome: Exclude<CallOutcome, 'done'>, text: string): CallResult {
@@ -172,6 +179,8 @@ export class RunningCall {
   readonly #settled: (result: CallResult) => void;
   #controller: AbortController | undefined;
   #aborted: { readonly reason: Error; readonly result: CallResult } | undefined;
+  /** What the tool gave, while the whole of it is being kept: nothing else can become the result any more. */
+  #inHand: CallResult | undefined;
   #isSettled = false;
 
   constructor(
@@ -214,6 +223,7 @@ export class RunningCall {
 
   /** Asks the tool to stop. `result` is what the call comes to if the tool heeds this by throwing. */
   abort(reason: Error, result: CallResult): void {
+    if (this.#inHand !== undefined) this.answerFor(this.#inHand);
     if (this.#aborted !== undefined || this.#isSettled) return;
     this.#aborted = { reason, result };
     this.#controller?.abort(reason);
@@ -221,6 +231,10 @@ export class RunningCall {
 
   /** Answers for a tool that has not settled; what it gives later is dropped, and told as an event. */
   answerFor(result: CallResult): void {
+    this.#settle(this.#inHand ?? result);
+  }
+
+  #settle(result: CallResult): void {
     if (this.#isSettled) return;
     this.#isSettled = true;
     this.#settled(result);
@@ -253,11 +267,23 @@ export class RunningCall {
       this.#late(false);
       return;
     }
-    const result = resultOf(returned, this.#turn.limits.resultBytes);
+    const whole = wholeResult(returned);
+    const result = limitResult(whole, this.#turn.limits.resultBytes);
     // A tool that heeds its signal by giving an error says what it knows, and was stopped all the same.
     const outcome = result.isError ? (this.#aborted?.result.outcome ?? 'failed') : 'done';
-    this.answerFor({ ...result, outcome });
+    const keeping = this.#isReader ? undefined : keepWhole(this.#turn, whole, result);
+    if (keeping === undefined) {
+      this.answerFor({ ...result, outcome });
+      return;
+    }
+    this.#inHand = { ...result, outcome };
+    void keeping.then(kept => this.#settle({ ...kept, outcome }));
   };
+
+  /** What is read of a long result is not kept once more. */
+  get #isReader(): boolean {
+    return this.#prepared.tool.info.name === READ_TOOL_RESULT_TOOL_NAME;
+  }
 
   readonly #threw = (error: unknown): void => {
     if (this.#isSettled) this.#late(true);

@@ -7,7 +7,7 @@ import type { ComposedMiddleware } from '../define/middleware.ts';
 import type { AccessRequest, MaybePromise } from '../define/tool.ts';
 import type { TurnEvent } from '../events/events.ts';
 import type { JournalEntry } from '../journal/journal.ts';
-import type { Message } from '../model/model.ts';
+import type { JSONValue, Message } from '../model/model.ts';
 import type { Deadlines, PausableDeadline } from './deadlines.ts';
 import type { Interruption } from './interruption.ts';
 import type { OutputContract } from './output.ts';
@@ -29,7 +29,11 @@ export interface PermissionRequest {
 }
 
 /** What was decided for one call. */
-export type Permission = { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
+export type Permission =
+  /** With `input`, a person put other arguments in the place of the model's. */
+  | { readonly allowed: true; readonly input?: JSONValue }
+  /** `isInterrupted`: the turn was stopped before anybody decided. */
+  | { readonly allowed: false; readonly reason: string; readonly isInterrupted?: boolean };
 
 /** Decides about the calls of a batch, in call order; waits for people where it must. */
 type PermissionPort = (requests: readonly PermissionRequest[]) => MaybePromise<readonly Permission[]>;
@@ -38,6 +42,7 @@ export interface TurnContext {
   readonly sessionId: string;
   readonly loopId: string;
   readonly turnId: string;
+  /** As it is now: from the first result that is kept on, the tool that reads it is one of its tools. */
   readonly mode: BoundMode;
   readonly limits: ResolvedToolLimits;
   readonly behaviour: LoopBehaviour;
@@ -53,6 +58,8 @@ export interface TurnContext {
   stage(entries: readonly JournalEntry[]): void;
   /** Appends what was staged and these entries to the journal; settles when they are written. */
   append(entries: readonly JournalEntry[]): Promise<void>;
+  /** Keeps the text of a large result beside the journal, and gives its SHA-256. May fail, and may never settle. */
+  keep(bytes: Uint8Array): Promise<string>;
   /** The committed history. Grows as records are written. */
   readonly history: readonly Message[];
   /** Whether a call id stands in the history already. */
@@ -62,6 +69,8 @@ export interface TurnContext {
   /** Whether anybody reads events at all: nothing is made for nobody. */
   readonly watched: boolean;
   emit(event: EphemeralEvent): void;
+  /** As `emit`, for the events that come thousands of times a step. */
+  emitText(type: 'text.delta' | 'reasoning.delta', stepId: string, text: string): void;
   readonly permission: PermissionPort;
   /** Records that fold what the user said meanwhile into the history; empty if nothing was said. */
   takeSteered(): readonly JournalEntry[];

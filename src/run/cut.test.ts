@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cut, shorten, utf8Length } from './cut.ts';
+import { cut, fixedAdvice, shorten, utf8Length } from './cut.ts';
 
 const bytes = (text: string): number => new TextEncoder().encode(text).length;
 const NOTE = /\n\[… (\d+) of (\d+) bytes left out here\. .* …\]\n/;
@@ -50,7 +50,7 @@ describe('cut', () => {
   });
 
   it('says what it is told to say beside the number', () => {
-    expect(cut('x'.repeat(1_000), 100, '')).toMatch(/^x+\n\[… \d+ of 1000 bytes left out here\. …\]\nx+$/);
+    expect(cut('x'.repeat(1_000), 100, fixedAdvice(''))).toMatch(/^x+\n\[… \d+ of 1000 bytes left out here\. …\]\nx+$/);
   });
 });
 

@@ -1,10 +1,27 @@
 /** Texts that are too long: their head and tail, and a note between them that says how much was left out. */
 
+const encoder = new TextEncoder();
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
+/** UTF-16 units that are encoded at a time. */
+const CHUNK = 32_768;
+
 /** Where a text was cut: its head ends before the note, its tail begins after it, and it once had `total` UTF-8 bytes. */
 export interface CutMark {
   readonly headEnd: number;
   readonly tailStart: number;
   readonly total: number;
+  /** What the note says of the whole, and goes on saying when the text is cut again. */
+  readonly advice: Advice;
+  /** UTF-8 bytes of lines that were added to its end since: no part of the whole. */
+  readonly added?: number;
+}
+
+/** What a note says beside the number, by how many UTF-8 bytes of the text are shown before it. */
+export interface Advice {
+  /** The longest that `at` gives, in UTF-8 bytes: room is kept for it before the place of the cut is known. */
+  readonly longest: number;
+  at(headBytes: number): string;
 }
 
 /** A text within its limit. */
@@ -14,12 +31,19 @@ export interface ShortText {
   readonly mark: CutMark | undefined;
 }
 
-/** What the note says beside the number. */
-const ASK_FOR_LESS = ' The call itself was complete; ask for a smaller part to see the rest.';
+/** What the note says of a rest that nobody can read any more. */
+const ASK_FOR_LESS = fixedAdvice(
+  ' The call itself was complete; the rest was not kept: ask for a smaller part to see it.',
+);
 
 /** The text itself if it fits in `limit` UTF-8 bytes, else its head and tail and a note between them, together within the limit. */
-export function cut(text: string, limit: number, advice: string = ASK_FOR_LESS): string {
+export function cut(text: string, limit: number, advice: Advice = ASK_FOR_LESS): string {
   return shorten(text, limit, undefined, advice).text;
+}
+
+/** An advice that is the same wherever the text is cut. */
+export function fixedAdvice(text: string): Advice {
+  return Object.freeze({ longest: utf8Length(text), at: () => text });
 }
 
 /**
@@ -30,23 +54,26 @@ export function shorten(
   text: string,
   limit: number,
   mark: CutMark | undefined = undefined,
-  advice: string = ASK_FOR_LESS,
+  advice: Advice = mark?.advice ?? ASK_FOR_LESS,
 ): ShortText {
   if (text.length * 3 <= limit) return { text: wellFormed(text), mark };
   const whole = wellFormed(text);
   const size = utf8Length(whole);
   if (size <= limit) return { text: whole, mark };
   const total = mark?.total ?? size;
+  const added = mark?.added ?? 0;
   // The note names a number that is at most the total, so that its length is known before the number is.
-  const room = limit - utf8Length(note(total, total, advice));
-  if (room < 0) return { text: beginning(whole, limit), mark: undefined };
+  const room = limit - utf8Length(note(total, total, '')) - advice.longest;
+  if (room < 0) return { text: alone(beginning(whole, limit)), mark: undefined };
   const front = mark === undefined ? whole : whole.slice(0, mark.headEnd);
   const head = front.slice(0, fitting(front, Math.floor((room * 2) / 3)));
   const back = mark === undefined ? whole : whole.slice(mark.tailStart);
-  const tail = lastBytes(back, room - utf8Length(head));
-  const omitted = total - utf8Length(head) - utf8Length(tail);
-  const upToTail = head + note(omitted, total, advice);
-  return { text: upToTail + tail, mark: { headEnd: head.length, tailStart: upToTail.length, total } };
+  const headBytes = utf8Length(head);
+  const tail = lastBytes(back, room - headBytes);
+  const omitted = total + added - headBytes - utf8Length(tail);
+  const upToTail = head + note(omitted, total, advice.at(headBytes));
+  const cutAt = { headEnd: head.length, tailStart: upToTail.length, total, advice, added };
+  return { text: alone(upToTail + tail), mark: cutAt };
 }
 
 function note(omitted: number, total: number, advice: string): string {
@@ -58,15 +85,15 @@ function beginning(text: string, limit: number): string {
   return limit < 3 ? '' : `${text.slice(0, fitting(text, limit - 3))}…`;
 }
 
+/** The text in memory of its own: what the platform slices from a large one keeps all of that one alive. */
+function alone(text: string): string {
+  return decoder.decode(encoder.encode(text));
+}
+
 /** The text with half a surrogate pair, which no provider takes, replaced. */
 export function wellFormed(text: string): string {
   return text.isWellFormed() ? text : text.toWellFormed();
 }
-
-const encoder = new TextEncoder();
-
-/** UTF-16 units that are encoded at a time. */
-const CHUNK = 32_768;
 
 /** UTF-8 bytes of a text, without keeping them. */
 export function utf8Length(text: string): number {

@@ -133,6 +133,31 @@ describe('what is no repetition', () => {
   });
 });
 
+it('a step stays stuck by one call where another of its calls stops being so', () => {
+  const watch = new RepeatWatch({ warn: 2, stop: 2 });
+  for (const last of ['r', 's']) {
+    watch.nextStep();
+    for (const tool of ['a', 'b']) watch.note(tool, {}, 'r');
+    watch.note('b', {}, last);
+  }
+  expect(watch.stuck).toEqual({ toolName: 'a', times: 2 });
+});
+
+it('a watch that is given the calls of earlier steps goes on as the one that saw them', () => {
+  const output = (value: string) => ({ type: 'text' as const, value });
+  const live = new RepeatWatch({ warn: 2, stop: 4 });
+  const ran: { toolName: string; asked: unknown; output: ReturnType<typeof output> }[][] = [];
+  for (let step = 1; step <= 3; step++) {
+    live.nextStep();
+    const line = live.note('a', { n: 1 }, 'r');
+    ran.push([{ toolName: 'a', asked: { n: 1 }, output: output(line === undefined ? 'r' : `r\n\n${line}`) }]);
+  }
+  const restored = new RepeatWatch({ warn: 2, stop: 4 }, ran);
+  for (const watch of [live, restored]) watch.nextStep();
+  expect(restored.note('a', { n: 1 }, 'r')).toBe(live.note('a', { n: 1 }, 'r'));
+  expect(restored.stuck).toEqual({ toolName: 'a', times: 4 });
+});
+
 it('a step is stuck exactly if one call of it was in each of the last steps up to the stop, always with one result', () => {
   const call = fc.tuple(fc.constantFrom('a', 'b'), fc.constantFrom({}, { x: 1 }), fc.constantFrom('r', 's'));
   fc.assert(

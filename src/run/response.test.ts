@@ -78,6 +78,41 @@ describe('a streamed response', () => {
     ]);
   });
 
+  it('makes no text of a delta that is none: a missing one says nothing, any other fails the attempt', () => {
+    const builder = streamed({ type: 'text-delta', id: '0' }, { type: 'text-delta', id: '0', delta: null });
+    expect(builder.build(nothingTaken)).toMatchObject({ text: '', isEmpty: true, message: { content: [] } });
+    for (const delta of [7, {}, 1n, Symbol('s')]) {
+      expect(() => streamed({ type: 'text-delta', id: '0', delta })).toThrow(/"text-delta" whose delta is/);
+    }
+  });
+
+  it('takes ids of any kind for those of its blocks', () => {
+    const builder = streamed(
+      { type: 'text-start', id: 0 },
+      { type: 'text-start', id: Symbol('s') },
+      { type: 'text-delta', id: 0, delta: 'a' },
+      { type: 'text-delta', delta: 'b' },
+      { type: 'text-end' },
+    );
+    expect(builder.build(nothingTaken).text).toBe('ab');
+  });
+
+  it("is no call where only arguments were streamed, and takes the call's own where they differ", () => {
+    const inputs = [
+      { type: 'tool-input-start', id: 'c', toolName: 'a' },
+      { type: 'tool-input-delta', id: 'c', delta: '{"n":1}' },
+      { type: 'tool-input-end', id: 'c' },
+    ];
+    expect(streamed(...inputs).build(nothingTaken).calls).toEqual([]);
+    expect(streamed(...inputs, call('c', '{"n":2}')).build(nothingTaken).calls).toMatchObject([{ input: { n: 2 } }]);
+  });
+
+  it('that a provider itself calls interrupted has not come to its end', () => {
+    const builder = streamed({ type: 'text-delta', id: '0', delta: 'half' }, call('c'));
+    builder.finish({ unified: 'interrupted', raw: undefined }, usage);
+    expect([builder.isFinished, builder.usage().inputTokens]).toEqual([false, 5]);
+  });
+
   it('keeps its first error, and is finished by its finish alone', () => {
     const builder = streamed({ type: 'error', error: 'first' }, { type: 'error', error: 'second' });
     expect([builder.error, builder.isFinished]).toEqual([{ cause: 'first' }, false]);
@@ -112,6 +147,12 @@ describe('call ids', () => {
     expect(ids.slice(1, 5)).toEqual(ids.slice(1, 5).map(() => expect.stringMatching(/^call_[0-9a-f]{32}$/)));
     expect(new Set(ids).size).toBe(6);
     expect(message.content.map(part => part.type === 'tool-call' && part.toolCallId)).toEqual(ids);
+  });
+
+  it('that hold half of a surrogate pair are made anew: no provider takes them back', () => {
+    const { calls, message } = whole(call('c\ud83d')).build(nothingTaken);
+    expect(calls[0]!.callId).toMatch(/^call_[0-9a-f]{32}$/);
+    expect(message.content[0]).toMatchObject({ toolCallId: calls[0]!.callId });
   });
 
   it('of calls that the provider ran are not given to others, wherever they stand', () => {
@@ -162,6 +203,25 @@ describe('arguments', () => {
     expect(calls[1]!.input).toEqual({});
   });
 
+  it('that a provider parsed already and that JSON cannot say are none that would be taken', () => {
+    const cycle: Record<string, unknown> = {};
+    cycle.self = cycle;
+    const odd = [null, 7, true, [], 1n, Symbol('s'), () => ({}), new Map([['n', 1]]), { n: () => 1 }, cycle];
+    for (const input of [...odd, new Date(0), new String('{}')]) {
+      const { inputText } = whole(call('c', input)).build(nothingTaken).calls[0]!;
+      const isTaken = inputText !== 'unreadable' && JSON.stringify(JSON.parse(inputText)).startsWith('{');
+      expect([inputText, isTaken]).toEqual([inputText, false]);
+    }
+  });
+
+  it('of a call that names no tool are none that a tool would take', () => {
+    for (const toolName of [undefined, '', 7, null]) {
+      const { calls } = whole({ ...call('c', '{"n":1}'), toolName }).build(nothingTaken);
+      expect(calls[0]).toMatchObject({ toolName: 'unnamed', input: {} });
+      expect(() => JSON.parse(calls[0]!.inputText)).toThrow();
+    }
+  });
+
   it('are too deep from the 501st level on', () => {
     const nest = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
     const lists = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`;
@@ -202,6 +262,15 @@ describe('what the provider ran', () => {
       { type: 'file', mediaType: 'image/png', data: { type: 'data', data: 'AQI=' } },
     ]);
   });
+});
+
+it('half of a surrogate pair stands in no name of a tool, and in no reasoning but what is signed', () => {
+  const { message } = whole(
+    { type: 'reasoning', text: 'r\ud83d' },
+    { type: 'reasoning', text: 's\ud83d', providerMetadata: { p: { signature: 'x' } } },
+    { ...call('c'), toolName: 'a\ud83d' },
+  ).build(nothingTaken);
+  expect(message.content).toMatchObject([{ text: 'r\ufffd' }, { text: 's\ud83d' }, { toolName: 'a\ufffd' }]);
 });
 
 it('a message is frozen all through', () => {

@@ -5,12 +5,10 @@
 import { v7 as uuid } from 'uuid';
 import { deepFreeze } from '../freeze.ts';
 import type { Incomplete } from '../journal/journal.ts';
-import { copyContent } from '../model/copy.ts';
 import type {
   AssistantContent,
   AssistantMessage,
   FinishReason,
-  JSONValue,
   ModelContent,
   ModelStreamPart,
   ModelUsage,
@@ -19,6 +17,18 @@ import type {
 import { usageOf } from '../model/model.ts';
 import { wellFormed } from './cut.ts';
 import { copyJson } from './json-copy.ts';
+import {
+  fileOf,
+  finishReasonOf,
+  type Metadata,
+  markOf,
+  metadataOf,
+  nameOf,
+  options,
+  providerResultOf,
+  requirePart,
+  textOf,
+} from './provider-parts.ts';
 
 /** A call as the model asked for it. */
 export interface RequestedCall {
@@ -42,14 +52,16 @@ export interface ModelResponse {
   readonly isEmpty: boolean;
 }
 
-type Metadata = Record<string, Record<string, JSONValue | undefined>> | undefined;
-
 interface OpenBlock {
   readonly kind: 'text' | 'reasoning';
+  /** Unset for one that came whole. */
+  readonly id?: string;
   text: string;
   metadata: Metadata;
   sealed: boolean;
 }
+
+type ToolCall = Extract<ModelContent, { type: 'tool-call' }>;
 
 type Block =
   | OpenBlock
@@ -60,6 +72,8 @@ type Block =
 export class ResponseBuilder {
   readonly #blocks: Block[] = [];
   readonly #open = new Map<string, OpenBlock>();
+  /** The block that grew last: most deltas are for the same one, and need no look into the map. */
+  #growing: OpenBlock | undefined;
   readonly #calls: { id: string; toolName: string; inputText: string; metadata: Metadata }[] = [];
   /** Ids of the calls that the provider ran itself: no other call of the response may have them. */
   readonly #providerIds: string[] = [];
@@ -68,9 +82,9 @@ export class ResponseBuilder {
   /** The first error that the stream carried as a part. */
   error: { readonly cause: unknown } | undefined;
 
-  /** Whether the response came to its end. */
+  /** Whether the response came to its end. The word `interrupted` is a provider's for a stream that ended before that. */
   get isFinished(): boolean {
-    return this.#finishReason !== undefined;
+    return this.#finishReason !== undefined && this.#finishReason.unified !== 'interrupted';
   }
 
   /** Whether the provider finished with an error and gave nothing. */
@@ -84,19 +98,19 @@ export class ResponseBuilder {
 
   /** Takes the next part of a stream. */
   add(part: ModelStreamPart): void {
+    requirePart(part);
     switch (part.type) {
+      case 'text-delta': // the most frequent one comes first
+      case 'reasoning-delta': {
+        const block = this.#blockOf(part.type === 'text-delta' ? 'text' : 'reasoning', part.id);
+        block.text += textOf(part.type, 'delta', part.delta);
+        if (part.providerMetadata !== undefined) block.metadata = metadataOf(part.type, part.providerMetadata);
+        break;
+      }
       case 'text-start':
       case 'reasoning-start':
         this.#start(part.type === 'text-start' ? 'text' : 'reasoning', part.id, part.providerMetadata);
         break;
-      case 'text-delta':
-      case 'reasoning-delta': {
-        const kind = part.type === 'text-delta' ? 'text' : 'reasoning';
-        const block = this.#open.get(`${kind} ${part.id}`) ?? this.#start(kind, part.id, undefined);
-        block.text += part.delta;
-        if (part.providerMetadata !== undefined) block.metadata = own(part.providerMetadata);
-        break;
-      }
       case 'text-end':
       case 'reasoning-end':
         this.#end(part.type === 'text-end' ? 'text' : 'reasoning', part.id, part.providerMetadata);
@@ -121,39 +135,28 @@ export class ResponseBuilder {
 
   /** Takes a part that came whole. */
   addWhole(part: ModelContent): void {
+    requirePart(part);
     switch (part.type) {
       case 'text':
-      case 'reasoning':
-        this.#blocks.push({ kind: part.type, text: part.text, metadata: own(part.providerMetadata), sealed: true });
+      case 'reasoning': {
+        const { type, text, providerMetadata } = part;
+        const metadata = metadataOf(type, providerMetadata);
+        this.#blocks.push({ kind: type, text: textOf(type, 'text', text), metadata, sealed: true });
         break;
+      }
       case 'tool-call':
-        if (part.providerExecuted === true) {
-          this.#providerIds.push(part.toolCallId);
-          this.#part(providerCall(part));
-        } else {
-          this.#blocks.push({ kind: 'call', place: this.#calls.length });
-          this.#calls.push({
-            id: part.toolCallId,
-            toolName: typeof part.toolName === 'string' && part.toolName !== '' ? part.toolName : UNNAMED,
-            inputText: inputText(part.input),
-            metadata: own(part.providerMetadata),
-          });
-        }
+        if (part.providerExecuted === true) this.#providerCall(part);
+        else this.#call(part);
         break;
       case 'tool-result':
-        if (part.preliminary !== true) this.#part(providerResult(part));
+        if (part.preliminary !== true) this.#part(providerResultOf(part));
         break;
       case 'file':
       case 'reasoning-file':
-        this.#part({
-          type: part.type,
-          data: copyContent(part.data),
-          mediaType: part.mediaType,
-          ...options(own(part.providerMetadata)),
-        });
+        this.#part(fileOf(part));
         break;
       case 'custom':
-        this.#part({ type: 'custom', kind: part.kind, ...options(own(part.providerMetadata)) });
+        this.#part(markOf(part));
         break;
       case 'source':
       case 'tool-approval-request':
@@ -163,7 +166,7 @@ export class ResponseBuilder {
 
   /** The response came to its end. */
   finish(finishReason: FinishReason, usage: ModelUsage | undefined): void {
-    this.#finishReason = { unified: finishReason?.unified ?? 'other', raw: finishReason?.raw };
+    this.#finishReason = finishReasonOf(finishReason);
     this.#usage = usage;
   }
 
@@ -171,7 +174,7 @@ export class ResponseBuilder {
   build(isTaken: (callId: string) => boolean): ModelResponse {
     const ids = new Set(this.#providerIds);
     const calls = this.#calls.map(({ id, toolName, inputText }): RequestedCall => {
-      const callId = typeof id === 'string' && id !== '' && !ids.has(id) && !isTaken(id) ? id : freshCallId();
+      const callId = isCallId(id) && !ids.has(id) && !isTaken(id) ? id : freshCallId();
       ids.add(callId);
       return { callId, toolName, inputText, input: deepFreeze(parsedObject(inputText)) };
     });
@@ -194,7 +197,7 @@ export class ResponseBuilder {
       message: frozenMessage(content),
       calls,
       text,
-      finishReason: Object.freeze(this.#finishReason ?? { unified: 'other', raw: undefined }),
+      finishReason: this.#finishReason ?? finishReasonOf(undefined),
       usage: usageOf(this.#usage),
       isEmpty: calls.length === 0 && text === '' && !content.some(isAnswer),
     };
@@ -227,8 +230,16 @@ export class ResponseBuilder {
     return wellFormed(text);
   }
 
+  /** The block that a delta is for; one that was never started begins with it. */
+  #blockOf(kind: 'text' | 'reasoning', id: string): OpenBlock {
+    const last = this.#growing;
+    if (last !== undefined && last.id === id && last.kind === kind && !last.sealed) return last;
+    this.#growing = this.#open.get(`${kind} ${id}`) ?? this.#start(kind, id, undefined);
+    return this.#growing;
+  }
+
   #start(kind: 'text' | 'reasoning', id: string, metadata: Metadata): OpenBlock {
-    const block: OpenBlock = { kind, text: '', metadata: own(metadata), sealed: false };
+    const block: OpenBlock = { kind, id, text: '', metadata: metadataOf(`${kind}-start`, metadata), sealed: false };
     this.#open.set(`${kind} ${id}`, block);
     this.#blocks.push(block);
     return block;
@@ -239,8 +250,31 @@ export class ResponseBuilder {
     const block = this.#open.get(key);
     if (block === undefined) return;
     block.sealed = true;
-    if (metadata !== undefined) block.metadata = own(metadata);
+    if (metadata !== undefined) block.metadata = metadataOf(`${kind}-end`, metadata);
     this.#open.delete(key);
+  }
+
+  #call({ toolCallId, toolName, input, providerMetadata }: ToolCall): void {
+    const isNamed = typeof toolName === 'string' && toolName !== '';
+    this.#blocks.push({ kind: 'call', place: this.#calls.length });
+    this.#calls.push({
+      id: toolCallId,
+      toolName: isNamed ? wellFormed(toolName) : UNNAMED,
+      // There may be a tool of that name, and a call that names none must not run it.
+      inputText: isNamed ? inputText(input) : 'no tool is named',
+      metadata: metadataOf('tool-call', providerMetadata),
+    });
+  }
+
+  #providerCall({ type, toolCallId, toolName, input, providerMetadata }: ToolCall): void {
+    const id = nameOf(type, 'toolCallId', toolCallId);
+    this.#providerIds.push(id);
+    this.#part({
+      ...{ type, toolCallId: id, toolName: nameOf(type, 'toolName', toolName) },
+      input: deepFreeze(parsedObject(inputText(input))),
+      providerExecuted: true,
+      ...options(metadataOf(type, providerMetadata)),
+    });
   }
 
   #part(part: AssistantContent): void {
@@ -248,27 +282,31 @@ export class ResponseBuilder {
   }
 }
 
-/** A copy, made when a part is taken: nobody else may change it, and what cannot be read fails the attempt and not the history. */
-function own(metadata: Metadata): Metadata {
-  return metadata === undefined ? undefined : copyContent(metadata);
-}
-
 /** What a call without a name is called by: providers refuse a history with none. */
 const UNNAMED = 'unnamed';
 
 /** Whether a part says something by itself. A provider's own marks (`custom`) and reasoning do not; text is looked at apart. */
-function isAnswer(part: AssistantContent): boolean {
+export function isAnswer(part: AssistantContent): boolean {
   return part.type !== 'text' && part.type !== 'reasoning' && part.type !== 'custom';
 }
 
-/** The arguments as text, for a provider that has parsed them against the contract: they must not become none. */
+/**
+ * The arguments as text, for a provider that has parsed them against the contract: they must not become none. What JSON cannot say
+ * becomes a text that is refused.
+ */
 function inputText(input: unknown): string {
-  if (typeof input !== 'object' || input === null) return input as string; // what is no text is looked at where it is parsed
+  if (typeof input === 'string') return input;
+  if (input === undefined) return '';
   try {
-    return JSON.stringify(input);
+    return JSON.stringify(copyJson(input));
   } catch {
-    return '[]'; // it cannot be read, and is refused
+    return 'unreadable';
   }
+}
+
+/** Whether a provider's id of a call can stand in a history. */
+function isCallId(id: unknown): id is string {
+  return typeof id === 'string' && id !== '' && id.isWellFormed();
 }
 
 /** The escape of half a surrogate pair. */
@@ -313,33 +351,8 @@ function freshCallId(): string {
 
 function textPart(block: OpenBlock): AssistantContent {
   // Signed reasoning must go back exactly as it came.
-  const text = block.kind === 'text' ? wellFormed(block.text) : block.text;
+  const text = block.kind === 'text' || block.metadata === undefined ? wellFormed(block.text) : block.text;
   return { type: block.kind, text, ...options(block.metadata) };
-}
-
-function providerCall(part: Extract<ModelContent, { type: 'tool-call' }>): AssistantContent {
-  const { toolCallId, toolName, input, providerMetadata } = part;
-  return {
-    type: 'tool-call',
-    toolCallId,
-    toolName,
-    input: deepFreeze(parsedObject(inputText(input))),
-    providerExecuted: true,
-    ...options(own(providerMetadata)),
-  };
-}
-
-function providerResult(part: Extract<ModelContent, { type: 'tool-result' }>): AssistantContent {
-  const { toolCallId, toolName, result, isError, providerMetadata } = part;
-  const output = {
-    type: isError === true ? ('error-json' as const) : ('json' as const),
-    value: copyContent(result) ?? null,
-  };
-  return { type: 'tool-result', toolCallId, toolName, output, ...options(own(providerMetadata)) };
-}
-
-function options(metadata: Metadata): { providerOptions?: NonNullable<Metadata> } {
-  return metadata === undefined ? {} : { providerOptions: metadata };
 }
 
 function frozenMessage(content: AssistantContent[], incomplete?: Incomplete): AssistantMessage {

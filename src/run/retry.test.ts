@@ -10,6 +10,11 @@ function cyclic(): object {
   return cause;
 }
 
+/** What provider packages make of a body that cannot be read to its end: they look at the status alone. */
+function lost(statusCode: number): object {
+  return { isRetryable: false, statusCode, cause: new TypeError('terminated', { cause: { code: 'Z_DATA_ERROR' } }) };
+}
+
 describe('whether to try again', () => {
   it.each([
     ['what the provider calls retryable', { isRetryable: true }, true],
@@ -25,6 +30,19 @@ describe('whether to try again', () => {
     ['a time-out of the provider', new DOMException('late', 'TimeoutError'), true],
     ['an overloaded server, told in a stream', { type: 'overloaded_error' }, true],
     ['an invalid request, told in a stream', { type: 'invalid_request_error' }, false],
+    ['an error of a stream with its status as its code', { message: 'no upstream', code: 502 }, true],
+    ['an error of a stream with its status as its code, in words', { message: 'busy', code: '429' }, true],
+    ['an error of a stream with the status of a bad request', { message: 'too long', code: 400 }, false],
+    ['a rate limit told by its code, beside a type of its own', { type: 'tokens', code: 'rate_limit_exceeded' }, true],
+    ['a rate limit told by a code further down', { error: { type: 'requests', code: 'rate_limit_exceeded' } }, true],
+    ['a quota that is used up', { type: 'insufficient_quota', code: 'insufficient_quota' }, false],
+    ['a response lost on its way, which the provider calls final by its status', lost(200), true],
+    ['a lost error response, which the provider calls final', lost(400), false],
+    [
+      'a response that the provider could not read',
+      { isRetryable: false, statusCode: 200, cause: new Error('x') },
+      false,
+    ],
     ['a program error', new TypeError('x is not a function'), false],
     [
       'nothing readable',
@@ -47,6 +65,16 @@ describe('whether to try again', () => {
     expect(wait(new Error('ended'))).toBeUndefined();
   });
 
+  it.each([
+    ['by its code', { message: 'too long', code: 400 }, false],
+    ['by its type', { type: 'invalid_request_error', code: null }, false],
+    ['by its code in words', { message: 'x', code: 'context_length_exceeded' }, false],
+    ['with neither', { message: 'x', code: null }, true],
+    ['with a code that is no status', { message: 'x', code: 7 }, true],
+  ])('an error in the middle of a stream, %s', (_, cause, again) => {
+    expect(wait(cause, 'stream_broken') !== undefined).toBe(again);
+  });
+
   it('ends after the retries that are allowed', () => {
     const cause = { isRetryable: true };
     expect(retryDelay(failed(cause), 2, 2, 1, 0)).toBe(2_000);
@@ -67,7 +95,16 @@ describe('how long to wait', () => {
     [{ 'retry-after': '7' }, 7_000],
     [{ 'retry-after': 'Thu, 01 Jan 1970 00:00:09 GMT' }, 9_000],
     [{ 'retry-after': '301' }, undefined],
+    [{ 'retry-after': '1970-01-01T00:00:09Z' }, 9_000],
+    [{ 'retry-after': '0.5' }, 500],
     [{ 'retry-after': 'soon' }, 1_000],
+    [{ 'retry-after': 'in 5' }, 1_000],
+    [{ 'retry-after': '1,5' }, 1_000],
+    [{ 'retry-after': '0x10' }, 1_000],
+    [{ 'retry-after': 'Infinity' }, 1_000],
+    [{ 'retry-after': '99999999999999999999' }, undefined],
+    [{ 'retry-after-ms': '300001' }, undefined],
+    [{ 'retry-after-ms': 'NaN', 'retry-after': '3' }, 3_000],
     [{ 'retry-after': '-5' }, 1_000],
     [{ 'retry-after': '' }, 1_000],
     [{ 'retry-after-ms': ' ', 'retry-after': '2' }, 2_000],

@@ -41,15 +41,33 @@ export function retryDelay(
 
 function isRetryable({ kind, cause }: { readonly kind: string; readonly cause: unknown }): boolean {
   const said = field(cause, 'isRetryable');
+  const status = statusOf(cause);
+  // Packages decide by the status alone; a body that was lost on its way has a good one.
+  if (said === false && status !== undefined && status < 300) return isNetworkError(cause, 0);
   if (typeof said === 'boolean') return said;
   if (kind === 'provider_error') return true;
-  const status = field(cause, 'statusCode') ?? field(cause, 'status');
-  if (typeof status === 'number') return PASSING_STATUSES.has(status) || status >= 500;
+  if (status !== undefined) return PASSING_STATUSES.has(status) || status >= 500;
   if (isNetworkError(cause, 0)) return true;
-  const type = field(cause, 'type') ?? field(field(cause, 'error'), 'type') ?? field(cause, 'code');
-  if (typeof type === 'string') return PASSING_TYPES.test(type);
+  const words = errorWords(cause);
+  if (words.length > 0) return words.some(word => PASSING_TYPES.test(word));
   // A stream that was under way and broke without a word is a connection that went away.
   return kind === 'stream_broken';
+}
+
+/** The HTTP status: of the response, or what an error in the middle of a stream has as its code. */
+function statusOf(cause: unknown): number | undefined {
+  const status = field(cause, 'statusCode') ?? field(cause, 'status');
+  if (typeof status === 'number') return status;
+  const code = field(cause, 'code') ?? field(field(cause, 'error'), 'code');
+  const told = typeof code === 'string' && /^\d{3}$/.test(code) ? Number(code) : code;
+  return typeof told === 'number' && told >= 400 && told < 600 ? told : undefined;
+}
+
+/** The words that a provider has for its error. Some say it in the type, some in the code, some a step further down. */
+function errorWords(cause: unknown): readonly string[] {
+  const nested = field(cause, 'error');
+  const words = [cause, nested].flatMap(error => [field(error, 'type'), field(error, 'code')]);
+  return words.filter(word => typeof word === 'string');
 }
 
 function isNetworkError(cause: unknown, depth: number): boolean {
@@ -66,19 +84,18 @@ function isNetworkError(cause: unknown, depth: number): boolean {
 function retryAfterMs(cause: unknown, now: number): number | undefined {
   const headers = field(cause, 'responseHeaders');
   const exact = field(headers, 'retry-after-ms');
-  const ms = isSaid(exact) ? Number(exact) : Number.NaN;
-  if (Number.isFinite(ms) && ms >= 0) return ms;
+  if (isDecimal(exact)) return Number(exact);
   const asked = field(headers, 'retry-after');
-  if (!isSaid(asked)) return undefined;
-  const seconds = Number(asked);
-  if (Number.isFinite(seconds)) return seconds >= 0 ? seconds * 1_000 : undefined;
-  const date = Date.parse(asked);
+  if (isDecimal(asked)) return Number(asked) * 1_000;
+  const date = typeof asked === 'string' && DATE.test(asked) ? Date.parse(asked) : Number.NaN;
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
 
-/** A header that says something: an empty one would count as the number 0. */
-function isSaid(header: unknown): header is string {
-  return typeof header === 'string' && header.trim() !== '';
+/** A date of HTTP, or one of ISO. `Date.parse` would take much else for one, and for a year long past. */
+const DATE = /^\s*([a-z]{3,9},? |\d{4}-\d\d-\d\dT)/i;
+
+function isDecimal(header: unknown): header is string {
+  return typeof header === 'string' && /^\s*\d+(\.\d+)?\s*$/.test(header);
 }
 
 function field(value: unknown, name: string): unknown {

@@ -120,28 +120,44 @@ async function readStream(
   return undefined;
 }
 
-async function readAll(
+/** Reads the stream to its end. By callbacks, since an async function that is resumed for every delta costs more than what it does. */
+function readAll(
   turn: TurnContext,
-  step: StepRequest,
+  { stepId }: StepRequest,
   reader: ReadableStreamDefaultReader<ModelStreamPart>,
   builder: ResponseBuilder,
 ): Promise<void> {
+  const { interruption } = turn;
   const inputs = new Map<string, string>();
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done || turn.interruption.cause !== undefined) return;
-    builder.add(value);
-    if (turn.watched) emitDelta(turn, step.stepId, value, inputs);
-  }
+  return new Promise((resolve, reject) => {
+    const readNext = (): void => {
+      // What a provider gives may be no promise.
+      Promise.resolve(reader.read()).then(take, reject);
+    };
+    const take = ({ done, value }: ReadableStreamReadResult<ModelStreamPart>): void => {
+      try {
+        if (done || interruption.cause !== undefined) {
+          resolve();
+          return;
+        }
+        builder.add(value);
+        if (turn.watched) emitDelta(turn, stepId, value, inputs);
+        readNext();
+      } catch (error) {
+        reject(error);
+      }
+    };
+    readNext();
+  });
 }
 
 function emitDelta(turn: TurnContext, stepId: string, part: ModelStreamPart, inputs: Map<string, string>): void {
   switch (part.type) {
     case 'text-delta':
-      turn.emit({ type: 'text.delta', stepId, text: part.delta });
+      turn.emitText('text.delta', stepId, part.delta);
       break;
     case 'reasoning-delta':
-      turn.emit({ type: 'reasoning.delta', stepId, text: part.delta });
+      turn.emitText('reasoning.delta', stepId, part.delta);
       break;
     case 'tool-input-start':
       if (part.providerExecuted !== true && part.toolName !== STRUCTURED_OUTPUT_TOOL_NAME)

@@ -46,7 +46,10 @@ import {
 } from './output.ts';
 import { RepeatWatch } from './repeat.ts';
 import type { ModelResponse, RequestedCall } from './response.ts';
+import { type RecordedBatch, type ResumePoint, type StepUnderWay, unparsedOf } from './resume.ts';
 import { requestModel, type StepReply } from './step.ts';
+
+type StepDone = Extract<JournalEntry, { type: 'step.done' }>;
 
 /** How often in a row a provider may pause its response. */
 const MOST_PAUSES = 20;
@@ -58,12 +61,12 @@ const CUT_OFF =
 /** What a model is told whose own incomplete answer is the last message. */
 const GO_ON = 'Your answer was interrupted here. Go on.';
 
-/** Runs a turn; `opening` is its first record. Never rejects. */
-export async function runTurn(turn: TurnContext, opening: JournalEntry): Promise<TurnResult> {
-  const run = new TurnRun(turn);
+/** Runs a turn, or goes on with one from where its journal says that it stands; `opening` is its first record now. Never rejects. */
+export async function runTurn(turn: TurnContext, opening: JournalEntry, from?: ResumePoint): Promise<TurnResult> {
+  const run = new TurnRun(turn, from);
   try {
     turn.stage([opening]);
-    return await run.steps();
+    return await run.steps(from?.underWay);
   } catch (error) {
     return await run.lost(error);
   } finally {
@@ -75,59 +78,74 @@ class TurnRun {
   readonly #turn: TurnContext;
   readonly #budget: Budget;
   readonly #repeat: RepeatWatch;
-  #step = 0;
-  #pauses = 0;
-  #text = '';
+  #step: number;
+  #pauses: number;
+  #text: string;
   /** Answers that did not fit the output schema, and the line that tells the model so where no call can be answered. */
-  #unfit = 0;
+  #unfit: number;
   #line: string | undefined;
+  /** A limit that the model has been told of: it may only answer now. */
+  #closing: LimitReached | undefined;
 
-  constructor(turn: TurnContext) {
+  constructor(turn: TurnContext, from: ResumePoint | undefined) {
     this.#turn = turn;
-    this.#budget = new Budget(turn.limits);
-    this.#repeat = new RepeatWatch(turn.behaviour.repeat);
+    this.#budget = new Budget(turn.limits, from);
+    this.#repeat = new RepeatWatch(turn.behaviour.repeat, from?.ran);
+    this.#step = from?.step ?? 0;
+    this.#pauses = from?.pauses ?? 0;
+    this.#text = from?.text ?? '';
+    this.#unfit = from?.unfit ?? 0;
+    this.#line = from?.note;
+    this.#closing = from?.closing;
   }
 
-  async steps(): Promise<TurnResult> {
-    const turn = this.#turn;
-    let closing: LimitReached | undefined; // a limit that the model has been told of: it may only answer now
-    for (;;) {
-      const stepId = `${turn.turnId}.${++this.#step}`;
-      const note = await this.#begin(stepId, closing !== undefined);
-      const reply = await requestModel(turn, { stepId, note, toolsOff: closing !== undefined });
-      if (reply.kind !== 'response') return this.#endWithoutResponse(stepId, reply);
-
-      const { response } = reply;
-      this.#take(stepId, response);
-      if (this.#isPaused(response)) {
-        this.#commit(stepId);
-        continue;
-      }
-      const sorted = sortResponse(turn.output, response);
-      if (sorted.kind === 'answer') {
-        const ended = await this.#answer(stepId, response, sorted, closing);
-        if (ended === undefined) continue;
-        return ended;
-      }
-      const reached = closing ?? this.#budget.admit(sorted.calls.length);
-      if (reached !== undefined && (closing !== undefined || turn.behaviour.atLimit === 'fail')) {
-        return this.#fail(new ToolLimitError(reached));
-      }
-      const batch = await this.#batch(stepId, response, sorted, reached);
-      this.#commit(stepId);
-      if (turn.interruption.cause !== undefined) return this.#endStopped(batch.leftBehind);
-      if (batch.endTurn !== undefined) return this.#endByTool(batch.endTurn, response.finishReason);
-      closing = reached ?? this.#stuck();
-      if (closing !== undefined && turn.behaviour.atLimit === 'fail') return this.#fail(new ToolLimitError(closing));
+  async steps(underWay: StepUnderWay | undefined): Promise<TurnResult> {
+    for (let recorded = underWay; ; recorded = undefined) {
+      const ended = await this.#oneStep(recorded);
+      if (ended !== undefined) return ended;
     }
   }
 
+  /** One step, or what is left of one that had begun; gives the turn's end, if this is it. */
+  async #oneStep(recorded: StepUnderWay | undefined): Promise<TurnResult | undefined> {
+    const turn = this.#turn;
+    const stepId = recorded?.stepId ?? `${turn.turnId}.${++this.#step}`;
+    let response = recorded?.response;
+    if (response === undefined) {
+      const note = await this.#begin(stepId, recorded !== undefined);
+      const reply = await requestModel(turn, { stepId, note, toolsOff: this.#closing !== undefined });
+      if (reply.kind !== 'response') return this.#endWithoutResponse(stepId, reply);
+      response = reply.response;
+      this.#take(stepId, response);
+      if (this.#isPaused(response)) {
+        this.#commit(stepId);
+        return undefined;
+      }
+    }
+    const sorted = sortResponse(turn.output, response);
+    if (sorted.kind === 'answer') return this.#answer(stepId, response, sorted);
+    const reached = this.#closing ?? this.#budget.admit(sorted.calls.length);
+    if (reached !== undefined && (this.#closing !== undefined || turn.behaviour.atLimit === 'fail')) {
+      return this.#fail(new ToolLimitError(reached));
+    }
+    const batch = await this.#batch(stepId, response, sorted, reached, recorded?.batch);
+    const closing = reached ?? this.#stuck();
+    const goesOn = turn.interruption.cause === undefined && batch.endTurn === undefined;
+    this.#commit(stepId, goesOn && closing !== undefined ? { closing: recordedLimitReached(closing) } : {});
+    if (turn.interruption.cause !== undefined) return this.#endStopped(batch.leftBehind);
+    if (batch.endTurn !== undefined) return this.#endByTool(batch.endTurn, response.finishReason);
+    this.#closing = closing;
+    if (closing !== undefined && turn.behaviour.atLimit === 'fail') return this.#fail(new ToolLimitError(closing));
+    return undefined;
+  }
+
   /** Records that a step begins, with what the user said meanwhile. Gives the line that tells the model of a near limit. */
-  async #begin(stepId: string, isClosing: boolean): Promise<string | undefined> {
+  async #begin(stepId: string, hasBegun: boolean): Promise<string | undefined> {
     const { turnId, behaviour } = this.#turn;
-    const near = isClosing ? [] : this.#budget.near();
+    const near = this.#closing === undefined ? this.#budget.near() : [];
     const started: JournalEntry = { type: 'step.started', turnId, stepId, step: this.#step };
-    await this.#turn.append([...this.#turn.takeSteered(), started, ...nearEntries(near, turnId, stepId)]);
+    const entries = hasBegun ? [] : [started, ...nearEntries(near, turnId, stepId)];
+    await this.#turn.append([...this.#turn.takeSteered(), ...entries]);
     const line = this.#line ?? (this.#step === 1 && this.#endsWithAssistant() ? GO_ON : undefined);
     this.#line = undefined;
     if (!behaviour.announceLimits || near.length === 0) return line;
@@ -141,10 +159,12 @@ class TurnRun {
 
   /** Counts a response, and records it with whatever is appended next: before any of its calls runs. */
   #take(stepId: string, response: ModelResponse): void {
-    const { message, finishReason, usage } = response;
+    const { message, finishReason, usage, calls } = response;
+    const { turnId } = this.#turn;
     this.#budget.addResponse(usage);
     this.#text = response.text;
-    this.#turn.stage([{ type: 'step.responded', turnId: this.#turn.turnId, stepId, message, finishReason, usage }]);
+    const unparsed = unparsedOf(calls);
+    this.#turn.stage([{ type: 'step.responded', turnId, stepId, message, finishReason, usage, ...unparsed }]);
   }
 
   /** Whether the provider only paused: its response goes back as it is, and the turn goes on. */
@@ -160,20 +180,23 @@ class TurnRun {
     { finishReason }: ModelResponse,
     { calls, refused }: Extract<SortedResponse, { kind: 'calls' }>,
     reached: LimitReached | undefined,
+    recorded: RecordedBatch | undefined,
   ): Promise<BatchOutcome> {
     const turn = this.#turn;
-    for (const call of refused) this.#answerControl(stepId, call, 'refused', NOT_ALONE);
+    for (const call of refused) {
+      if (recorded?.results.has(call.callId) !== true) this.#answerControl(stepId, call, 'refused', NOT_ALONE);
+    }
     if (reached !== undefined) {
       return refuseBatch(turn, stepId, calls, `not run: ${describeLimit(reached)}. Answer with what you have`);
     }
     if (finishReason.unified === 'length') return refuseBatch(turn, stepId, calls, CUT_OFF);
     this.#repeat.nextStep();
-    return runBatch(turn, stepId, calls, this.#repeat, this.#budget.left());
+    return runBatch(turn, stepId, calls, this.#repeat, this.#budget.left(), recorded);
   }
 
   /** Makes a step part of the history, with whatever is appended next. */
-  #commit(stepId: string): void {
-    this.#turn.stage([{ type: 'step.done', turnId: this.#turn.turnId, stepId }]);
+  #commit(stepId: string, details: Pick<StepDone, 'closing' | 'unfit'> = {}): void {
+    this.#turn.stage([{ type: 'step.done', turnId: this.#turn.turnId, stepId, ...details }]);
   }
 
   #stuck(): LimitReached | undefined {
@@ -186,7 +209,6 @@ class TurnRun {
     stepId: string,
     response: ModelResponse,
     answer: Extract<SortedResponse, { kind: 'answer' }>,
-    closing: LimitReached | undefined,
   ): Promise<TurnResult | undefined> {
     const { output } = this.#turn;
     const { call } = answer;
@@ -201,7 +223,7 @@ class TurnRun {
       this.#text = call.inputText;
     }
     this.#commit(stepId);
-    const limited = closing === undefined ? {} : { limited: closing };
+    const limited = this.#closing === undefined ? {} : { limited: this.#closing };
     return this.#done(finishReason, checked === undefined ? limited : { ...limited, output: checked.value });
   }
 
@@ -215,7 +237,7 @@ class TurnRun {
     const line = unfitLine(issues, output.requestIn(this.#turn.mode).way);
     if (call === undefined) this.#line = line;
     else this.#answerControl(stepId, call, 'refused', line);
-    this.#commit(stepId);
+    this.#commit(stepId, { unfit: call === undefined ? { note: line } : {} });
     this.#unfit += 1;
     const isOver = isHopeless === true || this.#unfit > this.#turn.behaviour.outputRetries;
     return isOver ? this.#fail(new OutputError(issues, this.#unfit)) : undefined;

@@ -1,26 +1,40 @@
 import { describe, expect, it } from 'vitest';
+import { type GateRule, resolveRules } from '../define/gate.ts';
 import type { AccessRequest } from '../define/tool.ts';
 import { GateError, SessionError } from '../errors.ts';
 import type { JournalEntry } from '../journal/journal.ts';
 import type { PermissionRequest } from '../run/context.ts';
 import { Interruption } from '../run/interruption.ts';
-import { GateKeeper, type GateOptions, type GateRule } from './gate.ts';
+import { manualClock } from '../testing/manual-clock.ts';
+import { GateKeeper, type GateOptions, MOVED_ON } from './gate.ts';
+import type { GateAnswer } from './gate-answer.ts';
+import { SessionState } from './history.ts';
 
 const access = (action: string, target: string): AccessRequest => ({ action, target });
 const request = (callId: string, ...requests: AccessRequest[]): PermissionRequest => {
   return { stepId: 't.1', callId, toolName: 'tool', requests, summary: undefined };
 };
 
-/** Gates whose records can be looked at, and whose journal can be made to fail. */
-function openGates(options?: GateOptions) {
+/** Gates whose records can be looked at, and whose journal can be made to fail. With `state`, those that another process left. */
+function openGates(options?: GateOptions, state = new SessionState(), loopRules: readonly GateRule[] = []) {
   const journal: JournalEntry[] = [];
   const attempted: JournalEntry[] = [];
+  const clock = manualClock();
   let broken: Error | undefined;
-  const gates = new GateKeeper(options, async entries => {
-    attempted.push(...entries);
-    await null;
-    if (broken !== undefined) throw broken;
-    journal.push(...entries);
+  const gates = new GateKeeper({
+    ...{ options, state, clock },
+    loopRules: resolveRules(loopRules, 'rules', (_field, message) => new Error(message)),
+    async append(entries) {
+      attempted.push(...entries);
+      await null;
+      if (broken !== undefined) throw broken;
+      journal.push(...entries);
+      for (const entry of entries) state.apply({ ...entry, seq: journal.length, at: clock.now() });
+    },
+    async checkEdit(_toolName, input) {
+      const { target } = input as { target?: string };
+      return target === undefined ? { problem: 'target: missing' } : { access: [access('write', target)] };
+    },
   });
   const interruption = new Interruption();
   const decide = (...requests: PermissionRequest[]) => gates.decide('t', interruption, requests);
@@ -29,7 +43,7 @@ function openGates(options?: GateOptions) {
   const breakJournal = () => {
     broken = new Error('the disk is full');
   };
-  return { gates, interruption, journal, attempted, decide, opened, settle, breakJournal };
+  return { gates, interruption, journal, attempted, clock, state, decide, opened, settle, breakJournal };
 }
 
 const ALLOWED = { allowed: true };
@@ -140,10 +154,19 @@ describe('a gate', () => {
   });
 
   it.each<readonly [unknown, string]>([
-    [undefined, 'an answer needs a decision: "approve" or "deny"'],
-    [{}, 'an answer needs a decision: "approve" or "deny"'],
-    [{ decision: 'allow' }, 'an answer needs a decision: "approve" or "deny"'],
+    [undefined, 'an answer needs a decision: "approve", "approveAlways", "deny" or "edit"'],
+    [{}, 'an answer needs a decision: "approve", "approveAlways", "deny" or "edit"'],
+    [{ decision: 'allow' }, 'an answer needs a decision: "approve", "approveAlways", "deny" or "edit"'],
     [{ decision: 'deny', reason: 7 }, 'the reason of an answer must be text, not 7'],
+    [{ decision: 'approve', reason: 'yes' }, 'an answer has no option "reason": it takes decision'],
+    [{ decision: 'edit' }, 'the input of an answer must be a JSON object, not undefined'],
+    [{ decision: 'edit', input: 'all' }, 'the input of an answer must be a JSON object, not "all"'],
+    [{ decision: 'edit', input: {} }, 'these arguments cannot be taken: target: missing'],
+    [{ decision: 'approveAlways', rules: 'all' }, 'rules must be a list of rules, not "all"'],
+    [
+      { decision: 'approveAlways', rules: [{ action: '*', decision: 'deny' }] },
+      'the rules of an answer must allow, not deny',
+    ],
   ])('stays open for an answer that is none: %j', async (answer, message) => {
     const { gates, decide, opened, settle } = openGates({ ask: true });
     const decided = decide(request('a', access('x', 'y')));
@@ -170,20 +193,216 @@ describe('a gate', () => {
   });
 });
 
+describe('approval for always', () => {
+  const again = (...requests: AccessRequest[]) => request(`again ${JSON.stringify(requests)}`, ...requests);
+
+  it('allows what was shown for the rest of the session, and nothing else', async () => {
+    const { gates, decide, opened, settle, journal } = openGates({ ask: true });
+    const decided = decide(request('a', access('write', 'src/a.ts')));
+    await settle();
+    await gates.answer(opened()[0]!.gateId, { decision: 'approveAlways' });
+    expect(await decided).toEqual([ALLOWED]);
+    const rules = [{ action: 'write', target: 'src/a.ts', decision: 'allow' }];
+    expect(journal.at(-1)).toMatchObject({ type: 'gate.resolved', decision: 'approved', rules });
+    expect(await decide(again(access('write', 'src/a.ts')))).toEqual([ALLOWED]);
+    expect(opened()).toHaveLength(1);
+    void decide(again(access('write', 'src/b.ts')), again(access('read', 'src/a.ts')));
+    await settle();
+    expect(opened()).toHaveLength(3);
+  });
+
+  it('may be wider, and holds for the calls of its batch that wait', async () => {
+    const { gates, decide, opened, settle } = openGates({ ask: true });
+    const decided = decide(
+      request('a', access('write', 'src/a.ts')),
+      request('b', access('write', 'src/b.ts')),
+      request('c', access('write', 'test/c.ts')),
+    );
+    await settle();
+    const [first, , third] = opened();
+    await gates.answer(first!.gateId, {
+      decision: 'approveAlways',
+      rules: [{ action: 'write', target: 'src/**', decision: 'allow' }],
+    });
+    expect(gates.pending.map(({ callId }) => callId)).toEqual(['c']);
+    await gates.answer(third!.gateId, { decision: 'deny' });
+    expect(await decided).toEqual([ALLOWED, ALLOWED, refused('a person said no')]);
+  });
+
+  it('never beats a rule that denies', async () => {
+    const { gates, decide, opened, settle } = openGates({ ask: true, rules: [{ action: 'send', decision: 'deny' }] });
+    const decided = decide(request('a', access('write', 'x')));
+    await settle();
+    const rules = [{ action: '*', decision: 'allow' as const }];
+    await gates.answer(opened()[0]!.gateId, { decision: 'approveAlways', rules });
+    await decided;
+    expect(await decide(again(access('send', 'x')))).toEqual([refused('a rule forbids send on x')]);
+    expect(await decide(again(access('read', 'x')))).toEqual([ALLOWED]);
+  });
+
+  it('of a target that would be a pattern needs to be told which rule', async () => {
+    const { gates, decide, opened, settle } = openGates({ ask: true });
+    void decide(request('a', access('write', 'src/*')));
+    await settle();
+    await expect(gates.answer(opened()[0]!.gateId, { decision: 'approveAlways' })).rejects.toMatchObject({
+      kind: 'invalid_answer',
+      message: 'the target "src/*" would be a pattern: say which rules to make, with "rules"',
+    });
+  });
+});
+
+describe('an edit', () => {
+  it('allows the call with other arguments, recorded as a copy', async () => {
+    const { gates, decide, opened, settle, journal } = openGates({ ask: true });
+    const decided = decide(request('a', access('write', 'x')));
+    await settle();
+    const input = { target: 'y' };
+    const answered = gates.answer(opened()[0]!.gateId, { decision: 'edit', input });
+    input.target = 'z';
+    await answered;
+    expect(await decided).toEqual([{ allowed: true, input: { target: 'y' } }]);
+    expect(journal.at(-1)).toMatchObject({ decision: 'approved', input: { target: 'y' } });
+  });
+
+  it('to what a rule forbids is refused, and the gate stays open', async () => {
+    const rules = [{ action: 'write', target: 'etc', decision: 'deny' as const }];
+    const { gates, decide, opened, settle } = openGates({ ask: true, rules });
+    void decide(request('a', access('write', 'x')));
+    await settle();
+    const { gateId } = opened()[0]!;
+    await expect(gates.answer(gateId, { decision: 'edit', input: { target: 'etc' } })).rejects.toMatchObject({
+      kind: 'invalid_answer',
+      message: 'these arguments cannot be taken: a rule forbids write on etc',
+    });
+    expect(gates.pending).toHaveLength(1);
+  });
+
+  it('that is checked while another answer comes, or the turn stops, is too late', async () => {
+    const { gates, interruption, decide, opened, settle, journal } = openGates({ ask: true });
+    const decided = decide(request('a', access('write', 'x')), request('b', access('write', 'y')));
+    await settle();
+    const [first, second] = opened();
+    const edits = [first!, second!].map(({ gateId }) =>
+      gates.answer(gateId, { decision: 'edit', input: { target: 'z' } }),
+    );
+    const denied = gates.answer(first!.gateId, { decision: 'deny' });
+    interruption.stop({ kind: 'interrupted', reason: undefined });
+    await denied;
+    const settled = await Promise.allSettled(edits);
+    expect(settled).toMatchObject([{ reason: { kind: 'closed_gate' } }, { reason: { kind: 'closed_gate' } }]);
+    expect(await decided).toEqual([refused('a person said no'), { ...refused('interrupted'), isInterrupted: true }]);
+    expect(journal.filter(({ type }) => type === 'gate.resolved')).toHaveLength(2);
+  });
+});
+
+describe('a gate that nobody answers', () => {
+  it('denies its call when its time is over, and takes no answer after that', async () => {
+    const { gates, decide, opened, settle, clock } = openGates({ ask: true, gateTimeoutMs: 1_000 });
+    const decided = decide(request('a', access('x', 'y')));
+    await settle();
+    await clock.advance(999);
+    expect(gates.pending).toHaveLength(1);
+    await clock.advance(1);
+    expect(await decided).toEqual([refused('nobody answered in 1000 ms')]);
+    const late = gates.answer(opened()[0]!.gateId, { decision: 'approve' });
+    await expect(late).rejects.toMatchObject({ kind: 'closed_gate' });
+    expect(clock.pending).toBe(0);
+  });
+
+  it('is closed by an answer that comes when nothing runs and its time is over', async () => {
+    const { state, opened, settle, decide } = openGates({ ask: true });
+    void decide(request('a', access('x', 'y')));
+    await settle();
+    const { gateId } = opened()[0]!;
+    const later = openGates({ ask: true, gateTimeoutMs: 1_000 }, state);
+    await later.clock.advance(5_000);
+    await expect(later.gates.answer(gateId, { decision: 'approve' })).rejects.toMatchObject({
+      kind: 'closed_gate',
+      message: `gate "${gateId}" waited longer than 1000 ms`,
+    });
+    expect(await later.decide(request('a', access('x', 'y')))).toEqual([refused('nobody answered in 1000 ms')]);
+  });
+
+  it.each([0, -1, Number.NaN, '5'])('cannot be given %s ms', gateTimeoutMs => {
+    expect(() => openGates({ gateTimeoutMs } as GateOptions)).toThrow('gate.gateTimeoutMs must be a positive number');
+  });
+});
+
+describe('gates that another process left', () => {
+  const left = async (answer?: GateAnswer) => {
+    const before = openGates({ ask: true });
+    void before.decide(request('a', access('write', 'x')));
+    await before.settle();
+    const { gateId } = before.opened()[0]!;
+    if (answer !== undefined) await before.gates.answer(gateId, answer);
+    return { gateId, state: before.state };
+  };
+
+  it('are open with the same id, whatever the rules say by now, and are not asked a second time', async () => {
+    const { gateId, state } = await left();
+    const { gates, decide, opened } = openGates({ rules: [{ action: '*', decision: 'allow' }] }, state);
+    expect(gates.pending).toMatchObject([{ gateId, callId: 'a', toolName: 'tool' }]);
+    const decided = decide(request('a', access('write', 'x')));
+    await gates.answer(gateId, { decision: 'deny', reason: 'no' });
+    expect(await decided).toEqual([refused('no')]);
+    expect(opened()).toEqual([]);
+  });
+
+  it('take their answer before anybody waits for it', async () => {
+    const { gateId, state } = await left();
+    const { gates, decide } = openGates({ ask: true }, state);
+    await gates.answer(gateId, { decision: 'approve' });
+    await expect(gates.answer(gateId, { decision: 'approve' })).rejects.toMatchObject({ kind: 'closed_gate' });
+    expect(await decide(request('a', access('write', 'x')))).toEqual([ALLOWED]);
+  });
+
+  it.each<readonly [string, GateAnswer, object]>([
+    ['approved', { decision: 'approve' }, ALLOWED],
+    ['denied', { decision: 'deny', reason: 'never' }, refused('never')],
+    ['edited', { decision: 'edit', input: { target: 'y' } }, { allowed: true, input: { target: 'y' } }],
+  ])('and that were %s stay so', async (_, answer, permission) => {
+    const { state } = await left(answer);
+    expect(await openGates(undefined, state).decide(request('a', access('write', 'x')))).toEqual([permission]);
+  });
+
+  it('and that were approved do not allow what a rule forbids by now', async () => {
+    const { state } = await left({ decision: 'approve' });
+    const { decide } = openGates({ rules: [{ action: 'write', decision: 'deny' }] }, state);
+    expect(await decide(request('a', access('write', 'x')))).toEqual([refused('a rule forbids write on x')]);
+  });
+});
+
+it('the rules of a loop and those of a rig are one list', async () => {
+  const allow = { action: 'write', decision: 'allow' as const };
+  const deny = { action: 'write', target: 'etc', decision: 'deny' as const };
+  for (const [rig, loop] of [[allow, deny] as const, [deny, allow] as const]) {
+    const { decide } = openGates({ rules: [rig] }, undefined, [loop]);
+    expect(await decide(request('a', access('write', 'x')), request('b', access('write', 'etc')))).toEqual([
+      ALLOWED,
+      refused('a rule forbids write on etc'),
+    ]);
+  }
+});
+
 describe('an interrupt', () => {
+  it('because the user said something else denies in these words', async () => {
+    const { interruption, decide, settle } = openGates({ ask: true });
+    const decided = decide(request('a', access('x', 'y')));
+    await settle();
+    interruption.stop({ kind: 'interrupted', reason: MOVED_ON });
+    expect(await decided).toEqual([refused('the user moved on')]);
+  });
+
   it('closes the open gates of its turn as denied, records that, and keeps what was decided', async () => {
     const { gates, interruption, decide, opened, settle, journal } = openGates({ ask: true });
     const decided = decide(request('a', access('x', 'y')), request('b', access('x', 'z')));
-    const other = gates.decide('other', new Interruption(), [request('c', access('x', 'y'))]);
     await settle();
-    const [first, second, third] = opened();
+    const [first, second] = opened();
     await gates.answer(first!.gateId, { decision: 'approve' });
     interruption.stop({ kind: 'interrupted', reason: undefined });
     await expect(gates.answer(second!.gateId, { decision: 'approve' })).rejects.toMatchObject({ kind: 'closed_gate' });
-    expect(await decided).toEqual([ALLOWED, refused('interrupted')]);
+    expect(await decided).toEqual([ALLOWED, { ...refused('interrupted'), isInterrupted: true }]);
     expect(journal.at(-1)).toMatchObject({ type: 'gate.resolved', decision: 'denied', reason: 'interrupted' });
-    await gates.answer(third!.gateId, { decision: 'approve' });
-    expect(await other).toEqual([ALLOWED]);
   });
 
   it('before or while gates open closes them too', async () => {
@@ -192,7 +411,7 @@ describe('an interrupt', () => {
       if (early) interruption.stop({ kind: 'interrupted', reason: undefined });
       const decided = decide(request('a', access('x', 'y')));
       interruption.stop({ kind: 'interrupted', reason: undefined });
-      expect(await decided).toEqual([refused('interrupted')]);
+      expect(await decided).toEqual([{ ...refused('interrupted'), isInterrupted: true }]);
     }
   });
 });

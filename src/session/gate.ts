@@ -1,59 +1,101 @@
 /**
- * Who may do what. A call says what it wants (`access`), rules decide on that, and never on its raw arguments. What no rule
- * decides is asked of a person, where one can be asked, and is denied otherwise.
+ * The gates of one session: questions to a person whether a call may do what it wants. A gate stands in the journal, so that the process
+ * that asks need not be the one that is answered; a decision is recorded before anything depends on it, and is used by its own call alone.
  */
 import { v7 as uuid } from 'uuid';
-import { copyList, type Refusal, readOptions } from '../define/options.ts';
+import type { Clock, TimerHandle } from '../clock.ts';
+import { decisionOf, type GateDecision, type GateRule, type ResolvedRule, resolveRules } from '../define/gate.ts';
+import { type Refusal, readOptions } from '../define/options.ts';
 import type { AccessRequest } from '../define/tool.ts';
 import { GateError, SessionError } from '../errors.ts';
+import { deepFreeze } from '../freeze.ts';
 import type { JournalEntry } from '../journal/journal.ts';
+import type { JSONValue } from '../model/model.ts';
 import type { Permission, PermissionRequest } from '../run/context.ts';
 import type { Interruption } from '../run/interruption.ts';
 import { show } from '../show.ts';
-import { targetMatcher } from './target-pattern.ts';
-
-/** What a rule decides. */
-export type GateDecision = 'allow' | 'deny' | 'ask';
-
-/** One rule. Of all that match, deny beats allow beats ask, whatever their order. */
-export interface GateRule {
-  /** The action it is about; `*` for all. */
-  readonly action: string;
-  /** The targets it is about: `*` stands for anything but `/`, `**` for anything. Default: all. */
-  readonly target?: string;
-  readonly decision: GateDecision;
-}
+import { type GateAnswer, readAnswer } from './gate-answer.ts';
+import type { RecordedGate } from './history.ts';
 
 /** Who may do what in the sessions of a rig. */
 export interface GateOptions {
-  /** Default: none. */
+  /** Beside those of the loop. Default: none. */
   readonly rules?: readonly GateRule[];
   /** Whether somebody answers (`session.answer`) when a call has to ask. Default false: what must be asked is denied. */
   readonly ask?: boolean;
+  /** How long a gate waits for its answer, in milliseconds by the rig's clock; then its call is denied. Default Infinity. */
+  readonly gateTimeoutMs?: number;
 }
 
-/** A person's answer to a gate. */
-export type GateAnswer = { readonly decision: 'approve' } | { readonly decision: 'deny'; readonly reason?: string };
-
-interface OpenGate {
+/** A gate that waits for its answer. */
+export interface PendingGate {
   readonly gateId: string;
-  readonly stepId: string;
+  readonly turnId: string;
   readonly callId: string;
-  resolve(permission: Permission): void;
+  readonly toolName: string;
+  /** What the call wants and no rule allows. */
+  readonly requests: readonly AccessRequest[];
+  readonly summary?: string;
+  /** When it was opened, in milliseconds since the epoch. */
+  readonly openedAt: number;
 }
 
-/** The gates of one session. */
-export class GateKeeper {
-  readonly #rules: readonly Rule[];
-  readonly #canAsk: boolean;
-  readonly #open = new Map<string, OpenGate & { readonly turnId: string }>();
-  readonly #closed = new Set<string>();
-  readonly #append: (entries: readonly JournalEntry[]) => Promise<void>;
+/** What is said of the gates of a turn that the user left for another input. */
+export const MOVED_ON = 'the user moved on';
 
-  constructor(options: GateOptions | undefined, append: (entries: readonly JournalEntry[]) => Promise<void>) {
-    this.#rules = resolveRules(options?.rules);
-    this.#canAsk = options?.ask === true;
-    this.#append = append;
+/** What the gates of a session live on. */
+export interface GateParts {
+  readonly options: GateOptions | undefined;
+  /** The rules of the loop. */
+  readonly loopRules: readonly ResolvedRule[];
+  readonly clock: Clock;
+  append(entries: readonly JournalEntry[]): Promise<void>;
+  /** What the journal has of gates; a fold that grows with it. */
+  readonly state: {
+    readonly gates: ReadonlyMap<string, RecordedGate>;
+    readonly decidedGates: ReadonlySet<string>;
+    readonly rules: readonly GateRule[];
+  };
+  /** Why other arguments for a call cannot be taken, or what they ask for. */
+  checkEdit(
+    toolName: string,
+    input: JSONValue,
+  ): Promise<{ readonly problem: string } | { readonly access: readonly AccessRequest[] }>;
+}
+
+export class GateKeeper {
+  readonly #parts: GateParts;
+  readonly #canAsk: boolean;
+  readonly #timeoutMs: number;
+  readonly #fixedRules: readonly ResolvedRule[];
+  /** The rules that people made in this session, as far as they are ready for use. */
+  #madeRules: readonly ResolvedRule[] = [];
+  /** Who waits for a gate, by its id. */
+  readonly #waiting = new Map<string, (permission: Permission) => void>();
+  /** Gates that are decided, or whose decision is on its way to the journal: whoever claims a gate first decides it. */
+  readonly #claimed = new Set<string>();
+
+  constructor(parts: GateParts) {
+    const { rules, ask, gateTimeoutMs } = resolveGate(parts.options);
+    this.#parts = parts;
+    this.#canAsk = ask;
+    this.#timeoutMs = gateTimeoutMs;
+    this.#fixedRules = [...parts.loopRules, ...rules];
+  }
+
+  /** The gates that wait for an answer. */
+  get pending(): readonly PendingGate[] {
+    return [...this.#parts.state.gates.values()]
+      .filter(({ opened, resolved }) => resolved === undefined && !this.#claimed.has(opened.gateId))
+      .map(({ opened: { gateId, turnId, callId, toolName, requests, summary, at } }) => {
+        const said = summary === undefined ? {} : { summary };
+        return Object.freeze({ gateId, turnId, callId, toolName, requests, ...said, openedAt: at });
+      });
+  }
+
+  /** Whether the running turn waits for a person. */
+  get isWaiting(): boolean {
+    return this.#waiting.size > 0;
   }
 
   /** Decides about the calls of a batch, in call order. Those that must be asked are asked together, and waited for. */
@@ -62,99 +104,190 @@ export class GateKeeper {
     interruption: Interruption,
     requests: readonly PermissionRequest[],
   ): Promise<readonly Permission[]> {
-    const decisions: (Permission | Promise<Permission>)[] = [];
     const opened: JournalEntry[] = [];
-    for (const request of requests) {
-      const unmet = Object.freeze(request.requests.filter(access => this.#rule(access) !== 'allow'));
-      const denied = unmet.find(access => this.#rule(access) === 'deny');
-      if (denied !== undefined) decisions.push(deny(`a rule forbids ${named(denied)}`));
-      else if (unmet.length === 0) decisions.push(ALLOWED);
-      else if (!this.#canAsk) decisions.push(deny(`nothing here allows ${named(unmet[0]!)}, and nobody can be asked`));
-      else decisions.push(this.#ask(turnId, request, unmet, opened));
-    }
+    const decisions = requests.map(request => this.#decideOne(turnId, request, opened));
     if (opened.length > 0) await this.#record(opened);
-    const off = interruption.onStop(() => void this.#closeAll(turnId, 'interrupted'));
+    const off = interruption.onStop(cause => {
+      const movedOn = cause.kind === 'interrupted' && cause.reason === MOVED_ON;
+      void this.#closeAll(movedOn ? deny(MOVED_ON) : { ...deny('interrupted'), isInterrupted: true });
+    });
+    const stopTimers = this.#startTimers();
     try {
       return await Promise.all(decisions);
     } finally {
       off();
+      stopTimers();
     }
   }
 
-  /** Takes a person's answer. Refused for a gate that is unknown or decided. */
-  async answer(gateId: string, answer: GateAnswer): Promise<void> {
-    const gate = this.#open.get(gateId);
+  /** Takes a person's answer. Refused for a gate that is unknown, decided or expired, and for an answer that is none. */
+  async answer(gateId: string, given: GateAnswer): Promise<void> {
+    const gate = this.#openGate(gateId);
+    const answer = readAnswer(gateId, given, gate.opened.requests);
+    if (this.#msLeft(gate) <= 0) {
+      await this.#resolve(gate, this.#expired());
+      throw this.#closed(gateId, `waited longer than ${this.#timeoutMs} ms`);
+    }
+    if (answer.decision === 'denied') return this.#resolveOrRefuse(gate, deny(answer.reason));
+    const { input, rules } = answer;
+    if (input === undefined) await this.#resolveOrRefuse(gate, ALLOWED, rules);
+    else {
+      await this.#requireFit(gate, input);
+      await this.#resolveOrRefuse(gate, deepFreeze({ allowed: true, input }));
+    }
+    if (rules.length > 0) await this.#approveAllowed();
+  }
+
+  #openGate(gateId: string): RecordedGate {
+    const gate = [...this.#parts.state.gates.values()].find(({ opened }) => opened.gateId === gateId);
+    const isDecided = gate?.resolved !== undefined || this.#parts.state.decidedGates.has(gateId);
+    if (isDecided || this.#claimed.has(gateId)) throw this.#closed(gateId, 'is decided already');
     if (gate === undefined) {
-      if (this.#closed.has(gateId)) throw new GateError('closed_gate', gateId, `gate ${gateId} is decided already`);
-      throw new GateError('unknown_gate', gateId, `there is no open gate ${gateId} in this session`);
+      throw new GateError('unknown_gate', gateId, `there is no open gate ${show(gateId)} in this session`);
     }
-    if (answer?.decision !== 'approve' && answer?.decision !== 'deny') {
-      throw new GateError('invalid_answer', gateId, 'an answer needs a decision: "approve" or "deny"');
-    }
-    if (answer.decision === 'approve') return this.#resolve(gate, ALLOWED);
-    const { reason } = answer;
-    if (reason !== undefined && typeof reason !== 'string') {
-      throw new GateError('invalid_answer', gateId, `the reason of an answer must be text, not ${show(reason)}`);
-    }
-    return this.#resolve(gate, deny(reason === undefined || reason.trim() === '' ? 'a person said no' : reason));
+    return gate;
+  }
+
+  #closed(gateId: string, why: string): GateError {
+    return new GateError('closed_gate', gateId, `gate ${show(gateId)} ${why}`);
+  }
+
+  async #requireFit({ opened: { gateId, toolName } }: RecordedGate, input: JSONValue): Promise<void> {
+    const checked = await this.#parts.checkEdit(toolName, input);
+    const problem = 'problem' in checked ? checked.problem : this.#forbidden(checked.access);
+    if (problem !== undefined)
+      throw new GateError('invalid_answer', gateId, `these arguments cannot be taken: ${problem}`);
+  }
+
+  async #resolveOrRefuse(gate: RecordedGate, permission: Permission, rules: readonly GateRule[] = []): Promise<void> {
+    const { gateId } = gate.opened;
+    if (this.#claimed.has(gateId)) throw this.#closed(gateId, 'is decided already');
+    await this.#resolve(gate, permission, rules);
+  }
+
+  #forbidden(access: readonly AccessRequest[]): string | undefined {
+    const denied = access.find(one => this.#rule(one) === 'deny');
+    return denied && `a rule forbids ${named(denied)}`;
+  }
+
+  #decideOne(turnId: string, request: PermissionRequest, opened: JournalEntry[]): Permission | Promise<Permission> {
+    const forbidden = this.#forbidden(request.requests);
+    const known = this.#parts.state.gates.get(request.callId);
+    if (known !== undefined) return this.#decideKnown(known, forbidden);
+    if (forbidden !== undefined) return deny(forbidden);
+    const unmet = Object.freeze(request.requests.filter(access => this.#rule(access) !== 'allow'));
+    if (unmet.length === 0) return ALLOWED;
+    if (!this.#canAsk) return deny(`nothing here allows ${named(unmet[0]!)}, and nobody can be asked`);
+    const gateId = uuid();
+    const { stepId, callId, toolName, summary } = request;
+    const said = summary === undefined ? {} : { summary };
+    opened.push({ type: 'gate.opened', turnId, stepId, gateId, callId, toolName, requests: unmet, ...said });
+    return this.#wait(gateId);
+  }
+
+  /** A question that was asked stands, whatever the rules say by now; but what a rule forbids does not happen. */
+  #decideKnown({ opened, resolved }: RecordedGate, forbidden: string | undefined): Permission | Promise<Permission> {
+    if (resolved === undefined) return this.#wait(opened.gateId);
+    if (resolved.decision === 'denied') return deny(resolved.reason ?? 'a person said no');
+    if (forbidden !== undefined) return deny(forbidden);
+    return resolved.input === undefined ? ALLOWED : { allowed: true, input: resolved.input };
+  }
+
+  #wait(gateId: string): Promise<Permission> {
+    return new Promise(resolve => this.#waiting.set(gateId, resolve));
   }
 
   /** Records gates that open; where that fails they are none, and nobody can answer them. */
   async #record(opened: readonly JournalEntry[]): Promise<void> {
     try {
-      await this.#append(opened);
+      await this.#parts.append(opened);
     } catch (error) {
-      for (const entry of opened) if (entry.type === 'gate.opened') this.#open.delete(entry.gateId);
+      this.#waiting.clear();
       throw error;
     }
   }
 
-  #ask(
-    turnId: string,
-    request: PermissionRequest,
-    unmet: readonly AccessRequest[],
-    opened: JournalEntry[],
-  ): Promise<Permission> {
-    const gateId = uuid();
-    const { stepId, callId, toolName, summary } = request;
-    const said = summary === undefined ? {} : { summary };
-    opened.push({ type: 'gate.opened', turnId, stepId, gateId, callId, toolName, requests: unmet, ...said });
-    return new Promise(resolve => this.#open.set(gateId, { gateId, turnId, stepId, callId, resolve }));
+  /** Denies the calls that nobody answers for in time. Gives a function that stops the waiting. */
+  #startTimers(): () => void {
+    if (this.#timeoutMs === Number.POSITIVE_INFINITY) return () => {};
+    const { clock } = this.#parts;
+    let timer: TimerHandle | undefined;
+    const wait = (): void => {
+      const gates = this.#open();
+      if (gates.length === 0) return;
+      const left = Math.min(...gates.map(gate => this.#msLeft(gate)));
+      timer = clock.setTimer(expire, Math.max(0, left));
+    };
+    const expire = (): void => {
+      for (const gate of this.#open()) {
+        // The journal's failure, if there is one, ends the turn at its next append.
+        if (this.#msLeft(gate) <= 0) this.#resolve(gate, this.#expired()).catch(() => {});
+      }
+      wait(); // a platform's timer may end before its time
+    };
+    wait();
+    return () => void (timer !== undefined && clock.clearTimer(timer));
   }
 
-  /** Recorded before anything depends on it; the gate is closed at once, so that a second answer is refused. */
-  async #resolve(gate: OpenGate & { readonly turnId: string }, permission: Permission): Promise<void> {
-    const { gateId, turnId, stepId, callId } = gate;
-    this.#open.delete(gateId);
-    this.#closed.add(gateId);
+  #msLeft({ opened }: RecordedGate): number {
+    return opened.at + this.#timeoutMs - this.#parts.clock.now();
+  }
+
+  #expired(): Permission {
+    return deny(`nobody answered in ${this.#timeoutMs} ms`);
+  }
+
+  /** The gates that the running turn waits for, and that nobody decides right now. */
+  #open(): RecordedGate[] {
+    return [...this.#parts.state.gates.values()].filter(
+      ({ opened: { gateId }, resolved }) =>
+        resolved === undefined && this.#waiting.has(gateId) && !this.#claimed.has(gateId),
+    );
+  }
+
+  /** Recorded before anything depends on it. */
+  async #resolve({ opened }: RecordedGate, permission: Permission, rules: readonly GateRule[] = []): Promise<void> {
+    const { gateId, turnId, stepId, callId } = opened;
+    const tell = this.#waiting.get(gateId);
+    this.#waiting.delete(gateId);
     const decided = permission.allowed
-      ? { decision: 'approved' as const }
+      ? {
+          decision: 'approved' as const,
+          ...(permission.input === undefined ? {} : { input: permission.input }),
+          ...(rules.length === 0 ? {} : { rules }),
+        }
       : { decision: 'denied' as const, reason: permission.reason };
+    this.#claimed.add(gateId);
     try {
-      await this.#append([{ type: 'gate.resolved', turnId, stepId, gateId, callId, ...decided }]);
+      await this.#parts.append([{ type: 'gate.resolved', turnId, stepId, gateId, callId, ...decided }]);
     } catch (error) {
-      gate.resolve(deny('the decision could not be recorded'));
+      tell?.(deny('the decision could not be recorded'));
       throw error;
     }
-    gate.resolve(permission);
+    tell?.(permission);
   }
 
-  async #closeAll(turnId: string, reason: string): Promise<void> {
-    const gates = [...this.#open.values()].filter(gate => gate.turnId === turnId);
+  async #closeAll(permission: Permission): Promise<void> {
     // The journal's failure, if there is one, ends the turn at its next append.
-    await Promise.allSettled(gates.map(gate => this.#resolve(gate, deny(reason))));
+    await Promise.allSettled(this.#open().map(gate => this.#resolve(gate, permission)));
+  }
+
+  /** What a person allowed for one call may be all that another one waits for. */
+  async #approveAllowed(): Promise<void> {
+    const met = this.#open().filter(({ opened }) => opened.requests.every(one => this.#rule(one) === 'allow'));
+    await Promise.all(met.map(gate => this.#resolve(gate, ALLOWED)));
   }
 
   #rule(access: AccessRequest): GateDecision {
-    const decisions = this.#rules.filter(rule => rule.matches(access)).map(rule => rule.decision);
-    if (decisions.includes('deny')) return 'deny';
-    return decisions.includes('allow') ? 'allow' : 'ask';
+    const { rules } = this.#parts.state;
+    if (this.#madeRules.length !== rules.length) this.#madeRules = resolveRules(rules, 'rules', invalid);
+    return decisionOf([...this.#fixedRules, ...this.#madeRules], access);
   }
 }
 
 const ALLOWED: Permission = Object.freeze({ allowed: true });
 
-function deny(reason: string): Permission {
+function deny(reason: string): Extract<Permission, { allowed: false }> {
   return { allowed: false, reason };
 }
 
@@ -162,34 +295,23 @@ function named(access: AccessRequest): string {
   return `${access.action} on ${access.target}`;
 }
 
-interface Rule {
-  readonly matches: (access: AccessRequest) => boolean;
-  readonly decision: GateDecision;
-}
-
-export function resolveRules(rules: unknown): readonly Rule[] {
-  if (rules === undefined) return [];
-  const list = copyList(rules);
-  if (list === undefined) throw invalid('rules', `gate.rules must be a list of rules, not ${show(rules)}`);
-  return list.map(resolveRule);
-}
-
-/** An option of another name is refused: a misspelt `target` would make a rule for all targets. */
-function resolveRule(rule: unknown, index: number): Rule {
-  const place = `gate.rules[${index}]`;
-  const { action, target, decision } = readOptions(rule, ['action', 'target', 'decision'], place, invalid);
-  if (typeof action !== 'string') throw invalid('action', `${place}.action must be text, not ${show(action)}`);
-  if (target !== undefined && typeof target !== 'string') {
-    throw invalid('target', `${place}.target must be a pattern or absent, not ${show(target)}`);
-  }
-  if (decision !== 'allow' && decision !== 'deny' && decision !== 'ask') {
-    throw invalid('decision', `${place}.decision must be "allow", "deny" or "ask", not ${show(decision)}`);
-  }
-  const fits = target === undefined ? undefined : targetMatcher(target);
-  return {
-    matches: access => (action === '*' || action === access.action) && (fits?.(access.target) ?? true),
-    decision,
-  };
-}
-
 const invalid: Refusal = (_field, message) => new SessionError('invalid_option', message);
+
+/** The options of a rig's gate, checked. Throws `SessionError` `invalid_option`. */
+export function resolveGate(options: unknown): {
+  readonly rules: readonly ResolvedRule[];
+  readonly ask: boolean;
+  readonly gateTimeoutMs: number;
+} {
+  if (options === undefined) return { rules: [], ask: false, gateTimeoutMs: Number.POSITIVE_INFINITY };
+  const given = readOptions(options, ['rules', 'ask', 'gateTimeoutMs'], 'gate', invalid);
+  const { ask = false, gateTimeoutMs = Number.POSITIVE_INFINITY } = given;
+  if (typeof ask !== 'boolean') throw invalid('ask', `gate.ask must be true or false, not ${show(ask)}`);
+  if (typeof gateTimeoutMs !== 'number' || !(gateTimeoutMs > 0)) {
+    throw invalid(
+      'gateTimeoutMs',
+      `gate.gateTimeoutMs must be a positive number of milliseconds, not ${show(gateTimeoutMs)}`,
+    );
+  }
+  return { rules: resolveRules(given.rules, 'gate.rules', invalid), ask, gateTimeoutMs };
+}

@@ -5,8 +5,9 @@
  * Owns invariant 1: an assistant message with calls enters the history together with the tool message that answers each of
  * them, at `step.done`, or not at all.
  */
+import type { GateRule } from '../define/gate.ts';
 import { STRUCTURED_OUTPUT_TOOL_NAME } from '../define/tool.ts';
-import type { JournalRecord, RecordedLimits } from '../journal/journal.ts';
+import type { JournalRecord, RecordedLimitReached, RecordedLimits, ResultCapture } from '../journal/journal.ts';
 import {
   type AssistantMessage,
   addUsage,
@@ -16,7 +17,6 @@ import {
   type ToolResultPart,
   type Usage,
   type UserContent,
-  type UserMessage,
 } from '../model/model.ts';
 
 /** A turn that has begun and has no terminal record yet. */
@@ -24,40 +24,63 @@ export interface OpenTurn {
   readonly turnId: string;
   readonly mode: string;
   readonly limits: RecordedLimits;
+  /** The record that it begins with: its own, or that of the input that waited for it. */
+  readonly firstSeq: number;
   /** What the turn has used so far. */
   usage: Usage;
   steps: number;
   iterations: number;
   calls: number;
-  /** The step whose response is not committed yet. */
+  /** How many steps have begun, pauses of the provider in a row, and answers that did not fit. */
+  begun: number;
+  pauses: number;
+  unfit: number;
+  /** What the next request tells the model, and whether it may only answer. */
+  note: string | undefined;
+  closing: RecordedLimitReached | undefined;
+  /** The last step, and whether it is part of the history. */
   step: OpenStep | undefined;
 }
 
-/** A step that is under way. */
-interface OpenStep {
+type Responded = Extract<JournalRecord, { type: 'step.responded' }>;
+type Completed = Extract<JournalRecord, { type: 'tool.completed' }>;
+
+/** A step that is under way, or was the last. */
+export interface OpenStep {
   readonly stepId: string;
-  message: AssistantMessage | undefined;
+  response: Responded | undefined;
+  isAnnounced: boolean;
+  isCommitted: boolean;
   readonly started: Set<string>;
-  readonly results: Map<string, ToolResultPart>;
+  readonly results: Map<string, Completed>;
+}
+
+/** A question to a person that is open, or was decided for a call that has not started. */
+export interface RecordedGate {
+  readonly opened: Extract<JournalRecord, { type: 'gate.opened' }>;
+  readonly resolved: Extract<JournalRecord, { type: 'gate.resolved' }> | undefined;
 }
 
 /** An input that was received and has not been used. */
-export interface WaitingInput {
-  readonly inputId: string;
-  readonly as: 'turn' | 'steer';
-  readonly message: UserMessage;
-}
+export type WaitingInput = Extract<JournalRecord, { type: 'input.received' }>;
 
 export class SessionState {
   /** The committed history. Messages are frozen; the list grows and is never rewritten. */
   readonly messages: Message[] = [];
   /** The ids of all calls in the history. */
   readonly callIds: Set<string> = new Set();
+  /** The large results that are kept, by their ids. */
+  readonly captures: Map<string, ResultCapture> = new Map();
   readonly waiting: Map<string, WaitingInput> = new Map();
   loop = '';
   loopId = '';
   policyRevision = '';
   mode = '';
+  /** What a person allowed for the rest of the session. */
+  readonly rules: GateRule[] = [];
+  /** Gates of the turn that is open, by the id of their call; and the ids of all that were ever decided. */
+  readonly gates: Map<string, RecordedGate> = new Map();
+  readonly decidedGates: Set<string> = new Set();
   turn: OpenTurn | undefined;
   turns = 0;
   calls = 0;
@@ -96,7 +119,7 @@ export class SessionState {
         this.waiting.delete(record.inputId);
         break;
       case 'turn.started':
-        this.turn = openTurn(record);
+        this.turn = openTurn(record, this.waiting.get(record.inputId ?? ''));
         this.turns += 1;
         this.canContinue = false;
         if (record.message !== undefined) this.#commit(record.message);
@@ -106,21 +129,30 @@ export class SessionState {
         this.#useInput(record.inputId);
         break;
       case 'step.started':
-        if (this.turn !== undefined) {
-          this.turn.step = { stepId: record.stepId, message: undefined, started: new Set(), results: new Map() };
-        }
+        if (this.turn !== undefined) beginStep(this.turn, record.stepId);
         break;
       case 'step.responded':
         if (this.turn !== undefined) takeResponse(this.turn, record);
+        break;
+      case 'tool.called':
+        this.calls += 1;
+        if (this.turn?.step !== undefined) this.turn.step.isAnnounced = true;
         break;
       case 'tool.started':
         this.turn?.step?.started.add(record.callId);
         break;
       case 'tool.completed':
-        this.turn?.step?.results.set(record.callId, toolResultPart(record));
+        this.turn?.step?.results.set(record.callId, record);
+        if (record.capture !== undefined) this.captures.set(record.capture.id, record.capture);
+        break;
+      case 'gate.opened':
+        this.gates.set(record.callId, { opened: record, resolved: undefined });
+        break;
+      case 'gate.resolved':
+        this.#resolveGate(record);
         break;
       case 'step.done':
-        this.#commitStep();
+        this.#commitStep(record);
         break;
       case 'turn.done':
         this.#endTurn('done', false);
@@ -131,15 +163,18 @@ export class SessionState {
       case 'turn.interrupted':
         this.#endTurn('interrupted', true);
         break;
-      case 'tool.called':
-        this.calls += 1;
-        break;
+      case 'turn.resumed':
       case 'step.retrying':
       case 'limit.near':
-      case 'gate.opened':
-      case 'gate.resolved':
         break;
     }
+  }
+
+  #resolveGate(record: Extract<JournalRecord, { type: 'gate.resolved' }>): void {
+    this.decidedGates.add(record.gateId);
+    const gate = this.gates.get(record.callId);
+    if (gate !== undefined) this.gates.set(record.callId, { ...gate, resolved: record });
+    for (const rule of record.rules ?? []) this.rules.push(rule);
   }
 
   #useInput(inputId: string): void {
@@ -148,13 +183,19 @@ export class SessionState {
     if (input !== undefined) this.#commit(input.message);
   }
 
-  #commitStep(): void {
-    const step = this.turn?.step;
-    if (step?.message === undefined) return;
-    this.#commit(step.message);
-    const answer = answerOf(step.message, step.results);
+  #commitStep({ closing, unfit }: Extract<JournalRecord, { type: 'step.done' }>): void {
+    const { turn } = this;
+    const step = turn?.step;
+    if (turn === undefined || step?.response === undefined || step.isCommitted) return;
+    const { message } = step.response;
+    if (message.content.length > 0) this.#commit(message); // providers refuse a message that holds nothing
+    const answer = answerOf(message, step.results);
     if (answer !== undefined) this.messages.push(answer);
-    step.message = undefined;
+    step.isCommitted = true;
+    turn.closing = closing ?? turn.closing;
+    turn.note = unfit?.note;
+    if (unfit !== undefined) turn.unfit += 1;
+    if (this.gates.size > 0) this.gates.clear();
   }
 
   #commit(message: Message): void {
@@ -165,52 +206,70 @@ export class SessionState {
 
   #endTurn(outcome: 'done' | 'failed' | 'interrupted', canContinue: boolean): void {
     this.turn = undefined;
+    if (this.gates.size > 0) this.gates.clear();
     this.lastOutcome = outcome;
     this.canContinue = canContinue;
   }
 }
 
-function openTurn({ turnId, mode, limits }: Extract<JournalRecord, { type: 'turn.started' }>): OpenTurn {
-  return { turnId, mode, limits, usage: NO_USAGE, steps: 0, iterations: 0, calls: 0, step: undefined };
+function openTurn(
+  { turnId, mode, limits, seq }: Extract<JournalRecord, { type: 'turn.started' }>,
+  input: WaitingInput | undefined,
+): OpenTurn {
+  return {
+    ...{ turnId, mode, limits, firstSeq: input?.seq ?? seq },
+    ...{ usage: NO_USAGE, steps: 0, iterations: 0, calls: 0, begun: 0, pauses: 0, unfit: 0 },
+    ...{ note: undefined, closing: undefined, step: undefined },
+  };
 }
 
-function takeResponse(turn: OpenTurn, { message, usage }: Extract<JournalRecord, { type: 'step.responded' }>): void {
-  if (turn.step !== undefined) turn.step.message = message;
+function beginStep(turn: OpenTurn, stepId: string): void {
+  turn.begun += 1;
+  turn.step = {
+    ...{ stepId, response: undefined, isAnnounced: false, isCommitted: false },
+    ...{ started: new Set(), results: new Map() },
+  };
+}
+
+function takeResponse(turn: OpenTurn, record: Responded): void {
+  const { message, usage, finishReason } = record;
+  if (turn.step !== undefined) turn.step.response = record;
   turn.usage = addUsage(turn.usage, usage);
   turn.steps += 1;
+  turn.pauses = finishReason.raw === 'pause_turn' ? turn.pauses + 1 : 0;
+  const batch = batchOf(message);
+  if (batch === undefined) return;
+  turn.iterations += 1;
+  turn.calls += batch;
+}
+
+/** How many calls a response makes that count; `undefined` for one that is an answer, by text or by the control tool alone. */
+export function batchOf(message: AssistantMessage): number | undefined {
   let calls = 0;
+  let controls = 0; // the control tool counts for nothing
   for (const part of message.content) {
-    const isCall = part.type === 'tool-call' && part.providerExecuted !== true;
-    if (isCall && part.toolName !== STRUCTURED_OUTPUT_TOOL_NAME) calls += 1; // the control tool counts for nothing
+    if (part.type !== 'tool-call' || part.providerExecuted === true) continue;
+    if (part.toolName === STRUCTURED_OUTPUT_TOOL_NAME) controls += 1;
+    else calls += 1;
   }
-  if (calls > 0) turn.iterations += 1;
-  turn.calls += calls;
+  return calls > 0 || controls > 1 ? calls : undefined;
 }
 
 /** The tool message that answers the calls of an assistant message, in call order; `undefined` where it has none. */
-function answerOf(message: AssistantMessage, results: ReadonlyMap<string, ToolResultPart>): ToolMessage | undefined {
+function answerOf(message: AssistantMessage, results: ReadonlyMap<string, Completed>): ToolMessage | undefined {
   const content: ToolResultPart[] = [];
   for (const part of message.content) {
     if (part.type !== 'tool-call' || part.providerExecuted === true) continue;
     const result = results.get(part.toolCallId);
     if (result === undefined) throw new Error(`step is done, but call ${part.toolCallId} has no result`);
-    content.push(result);
+    content.push(toolResultPart(result));
   }
   if (content.length === 0) return undefined;
   return Object.freeze({ role: 'tool' as const, content: Object.freeze(content) as ToolResultPart[] });
 }
 
-function toolResultPart(record: {
-  callId: string;
-  toolName: string;
-  output: ToolResultPart['output'];
-}): ToolResultPart {
-  return Object.freeze({
-    type: 'tool-result',
-    toolCallId: record.callId,
-    toolName: record.toolName,
-    output: record.output,
-  });
+function toolResultPart({ callId, toolName, output }: Completed): ToolResultPart {
+  return Object.freeze({ type: 'tool-result', toolCallId: callId, toolName, output });
 }
 
 /** The text of a message's parts, one after another. */

@@ -1,26 +1,51 @@
-/** Brings a session back from its journal: the fold over its records, and an honest end for a turn that was cut short. */
+/**
+ * Brings a session back from its journal: the fold over its records, and of a turn that was cut short, either where it goes on or an
+ * honest end.
+ *
+ * Owns invariant 5: a result that was recorded is used; its call never runs again.
+ */
 import { JournalError } from '../errors.ts';
-import type { JournalEntry, JournalRecord, JournalStore } from '../journal/journal.ts';
+import {
+  type JournalEntry,
+  type JournalRecord,
+  type JournalStore,
+  limitReachedFromRecord,
+} from '../journal/journal.ts';
+import { askedOf } from '../run/batch.ts';
 import { errorResult } from '../run/result.ts';
-import { type OpenTurn, SessionState } from './history.ts';
+import {
+  type RecordedBatch,
+  type RecordedResult,
+  type RepeatedCall,
+  type ResumePoint,
+  responseFromRecord,
+  type StepUnderWay,
+} from '../run/resume.ts';
+import { MOVED_ON } from './gate.ts';
+import { batchOf, type OpenStep, type OpenTurn, SessionState } from './history.ts';
 
 /** A session's state as its journal has it, and the number of the last record. */
 export interface RestoredState {
   readonly state: SessionState;
   readonly lastSeq: number;
+  /** Of a turn that is unfinished: the calls that ran in each of its steps. */
+  readonly ran: readonly (readonly RepeatedCall[])[];
 }
 
 /** Folds a session's journal. Throws `JournalError` with the position where the journal has a gap, or a record that cannot follow those before it. */
 export async function foldJournal(store: JournalStore, sessionId: string): Promise<RestoredState> {
   const state = new SessionState();
+  const trail = new Trail();
   let lastSeq = 0;
   for await (const record of store.read(sessionId, 1)) {
     const { seq } = record;
     if (seq !== lastSeq + 1) throw damaged(sessionId, `record ${lastSeq + 1} is missing: ${seq} follows ${lastSeq}`);
+    if (record.type === 'step.done' && state.turn?.step !== undefined) trail.add(state.turn.step);
     applyTo(state, record, sessionId);
+    if (state.turn === undefined) trail.clear();
     lastSeq = seq;
   }
-  return { state, lastSeq };
+  return { state, lastSeq, ran: trail.steps };
 }
 
 function applyTo(state: SessionState, record: JournalRecord, sessionId: string): void {
@@ -36,28 +61,83 @@ function damaged(sessionId: string, what: string, cause?: unknown): JournalError
   return new JournalError('store_failed', `the journal of session ${sessionId} is damaged: ${what}`, { cause });
 }
 
+/** The calls of the steps of one turn, as the watch over repeats looks at them. */
+class Trail {
+  steps: (readonly RepeatedCall[])[] = [];
+
+  add({ response, results }: OpenStep): void {
+    if (response === undefined || results.size === 0) return;
+    if (response.finishReason.unified === 'length' || batchOf(response.message) === undefined) return; // none of them ran
+    const calls = responseFromRecord(response).calls.flatMap(call => {
+      const result = results.get(call.callId);
+      return result === undefined ? [] : [{ toolName: call.toolName, asked: askedOf(call), output: result.output }];
+    });
+    this.steps.push(calls);
+  }
+
+  clear(): void {
+    if (this.steps.length > 0) this.steps = [];
+  }
+}
+
+/** Where an unfinished turn goes on. */
+export function resumePoint(turn: OpenTurn, ran: ResumePoint['ran']): ResumePoint {
+  const { usage, steps, pauses, unfit, note, closing, begun } = turn;
+  const underWay = turn.step === undefined || turn.step.isCommitted ? undefined : stepUnderWay(turn.step);
+  const response = underWay?.response;
+  const batch = response === undefined ? undefined : batchOf(response.message);
+  return {
+    ...{ step: begun, usage, steps, pauses, unfit, note, ran, underWay },
+    iterations: turn.iterations - (batch === undefined ? 0 : 1),
+    calls: turn.calls - (batch ?? 0),
+    closing: closing && limitReachedFromRecord(closing),
+    text: response?.text ?? '',
+  };
+}
+
+function stepUnderWay({ stepId, response, isAnnounced, started, results }: OpenStep): StepUnderWay {
+  const recorded = [...results].map(([callId, { outcome, output, endTurn }]): [string, RecordedResult] => {
+    return [callId, { outcome, output, endTurn: endTurn === true }];
+  });
+  const batch: RecordedBatch = { isAnnounced, started, results: new Map(recorded) };
+  return { stepId, response: response && responseFromRecord(response), batch };
+}
+
 /**
  * The records that end a turn which was cut short, so that the history stays valid: results that were recorded are used, a call
- * that had started says that its outcome is unknown, one that had not says that it did not run.
+ * that had started says that its outcome is unknown, one that had not says that it did not run. Gates that are open are closed.
  */
-export function endCutShort(turn: OpenTurn): JournalEntry[] {
-  const entries: JournalEntry[] = [];
+export function endCutShort({ turn, gates }: SessionState, reason: string): JournalEntry[] {
+  if (turn === undefined) return [];
   const { turnId, step, usage, steps, iterations, calls } = turn;
-  if (step?.message !== undefined) {
-    const { stepId } = step;
-    for (const part of step.message.content) {
-      if (part.type !== 'tool-call' || part.providerExecuted === true) continue;
-      const { toolCallId: callId, toolName } = part;
-      if (step.results.has(callId)) continue;
-      const started = step.started.has(callId);
-      const outcome = started ? 'interrupted' : 'not_run';
-      const text = started ? 'interrupted; it may or may not have taken effect' : 'not run: interrupted';
-      const { output } = errorResult(text);
-      entries.push({ type: 'tool.completed', turnId, stepId, callId, toolName, outcome, output, durationMs: 0 });
-    }
-    entries.push({ type: 'step.done', turnId, stepId });
+  const entries: JournalEntry[] = [];
+  for (const { opened, resolved } of gates.values()) {
+    if (resolved !== undefined) continue;
+    const { stepId, gateId, callId } = opened;
+    entries.push({ type: 'gate.resolved', turnId, stepId, gateId, callId, decision: 'denied', reason: MOVED_ON });
   }
-  const reason = 'the process ended during the turn';
+  if (step?.response !== undefined && !step.isCommitted) {
+    const waited = new Set([...gates].flatMap(([callId, gate]) => (gate.resolved === undefined ? [callId] : [])));
+    entries.push(...answersFor(turnId, step, waited));
+    entries.push({ type: 'step.done', turnId, stepId: step.stepId });
+  }
   entries.push({ type: 'turn.interrupted', turnId, reason, usage, steps, iterations, calls });
   return entries;
 }
+
+function answersFor(turnId: string, step: OpenStep, waited: ReadonlySet<string>): JournalEntry[] {
+  const { stepId, response, started, results } = step;
+  return responseFromRecord(response!).calls.flatMap(({ callId, toolName }): JournalEntry[] => {
+    if (results.has(callId)) return [];
+    const [outcome, text] = started.has(callId)
+      ? (['interrupted', 'interrupted; it may or may not have taken effect'] as const)
+      : waited.has(callId)
+        ? (['denied', `permission denied: ${MOVED_ON}`] as const)
+        : (['not_run', 'not run: interrupted'] as const);
+    const { output } = errorResult(text);
+    return [{ type: 'tool.completed', turnId, stepId, callId, toolName, outcome, output, durationMs: 0 }];
+  });
+}
+
+/** Why a turn ended that another process left unfinished. */
+export const PROCESS_ENDED = 'the process ended during the turn';

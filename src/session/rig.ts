@@ -11,10 +11,10 @@ import type { JournalEntry, JournalStore } from '../journal/journal.ts';
 import { memoryStore } from '../journal/memory.ts';
 import { JournalWriter } from '../journal/writer.ts';
 import type { Message } from '../model/model.ts';
-import { type GateOptions, resolveRules } from './gate.ts';
+import { type GateOptions, resolveGate } from './gate.ts';
 import { SessionState } from './history.ts';
 import { type CheckedHistory, checkHistory, type HistoryRepair } from './imported-history.ts';
-import { endCutShort, foldJournal } from './restore.ts';
+import { foldJournal, type RestoredState } from './restore.ts';
 import { Session } from './session.ts';
 import { openWorkspace } from './workspace.ts';
 
@@ -49,6 +49,11 @@ export interface OpenOptions<LoopName extends string> {
   readonly loop?: LoopName;
   /** The session to restore. Without it a new one is opened. */
   readonly sessionId?: string;
+  /**
+   * What to do with a turn that another process left unfinished: `auto` takes it up at once (`session.turn` is its handle), `manual` leaves
+   * it to `session.resume()`. Default `manual`.
+   */
+  readonly resume?: 'auto' | 'manual';
   /** Messages to take over into a new session. They are checked. */
   readonly history?: readonly Message[];
   /** Answer what is unanswered in `history` instead of refusing it. Default false. */
@@ -65,8 +70,8 @@ export interface SessionSummary {
   readonly loop: string;
   /** The first words of its first user message. */
   readonly title: string;
-  /** `new` before the first turn, `running` in one, else how the last turn ended. */
-  readonly state: 'new' | 'running' | 'done' | 'failed' | 'interrupted';
+  /** `new` before the first turn, `running` in one (or where one was cut short), `waiting` for a person, else how the last turn ended. */
+  readonly state: 'new' | 'running' | 'waiting' | 'done' | 'failed' | 'interrupted';
   readonly turns: number;
   readonly calls: number;
   readonly createdAt: number;
@@ -129,7 +134,7 @@ function resolveRig(options: RigOptions<readonly LoopDefinition[]>): ResolvedRig
     if (byName.has(loop.name)) throw invalid(`loops[${index}] repeats the name "${loop.name}": names must differ`);
     byName.set(loop.name, loop);
   });
-  resolveRules(gate?.rules); // refused here, before a session is opened under it
+  resolveGate(gate); // refused here, before a session is opened under it
   if (onDrift !== undefined && onDrift !== 'continue' && onDrift !== 'refuse') {
     throw invalid(`"onDrift" must be "continue" or "refuse", not ${show(onDrift)}`);
   }
@@ -169,7 +174,7 @@ class OpenRig {
     const state = new SessionState();
     const lastSeq = await this.#write(bound, state, 0, openingEntries(loop, bound, imported));
     if (imported !== undefined && imported.repairs.length > 0) options.onRepair?.(imported.repairs);
-    return this.#session(bound, state, lastSeq);
+    return this.#session(bound, { state, lastSeq, ran: [] });
   }
 
   async sessions(): Promise<readonly SessionSummary[]> {
@@ -178,7 +183,8 @@ class OpenRig {
       stored.map(async ({ sessionId, createdAt, updatedAt }) => {
         const { state } = await foldJournal(this.#rig.store, sessionId);
         const { loop, title, turns, calls } = state;
-        const running = state.turn === undefined ? undefined : ('running' as const);
+        const isWaiting = [...state.gates.values()].some(({ resolved }) => resolved === undefined);
+        const running = state.turn === undefined ? undefined : isWaiting ? ('waiting' as const) : ('running' as const);
         return {
           sessionId,
           loop,
@@ -199,7 +205,8 @@ class OpenRig {
     if ((await store.find(sessionId)) === undefined) {
       throw new SessionError('unknown_session', `there is no session ${show(sessionId)} in this store`);
     }
-    const { state, lastSeq } = await foldJournal(store, sessionId);
+    const restored = await foldJournal(store, sessionId);
+    const { state } = restored;
     if (options.loop !== undefined && options.loop !== state.loop) {
       throw new SessionError(
         'unknown_loop',
@@ -216,10 +223,9 @@ class OpenRig {
       );
     }
     const bound = await this.#bind(loop, sessionId, state.loopId, options.extraTools);
-    const open = state.turn;
-    const last = open === undefined ? lastSeq : await this.#write(bound, state, lastSeq, endCutShort(open));
-    const session = this.#session(bound, state, last);
+    const session = this.#session(bound, restored);
     if (drifted) session.noteDrift(recorded, loop.policyRevision);
+    if (options.resume === 'auto' && session.unfinished !== undefined) session.resume();
     return session;
   }
 
@@ -241,9 +247,9 @@ class OpenRig {
     return writer.lastSeq;
   }
 
-  #session(bound: BoundLoop, state: SessionState, lastSeq: number): Session {
+  #session(bound: BoundLoop, restored: RestoredState): Session {
     const { store, clock, gate, observers } = this.#rig;
-    return new Session({ bound, state, store, lastSeq, clock, gate, observers });
+    return new Session({ bound, restored, store, clock, gate, observers });
   }
 
   async #bind(

@@ -11,7 +11,7 @@ import type { ResolvedToolLimits } from '../define/limits.ts';
 import { SessionBusyError, SessionError, TurnInterruptedError } from '../errors.ts';
 import { EventHub, type EventReader } from '../events/event-stream.ts';
 import type { SessionEvent, TurnEvent } from '../events/events.ts';
-import { type JournalEntry, type JournalStore, recordedLimits } from '../journal/journal.ts';
+import { type JournalEntry, type JournalRecord, type JournalStore, recordedLimits } from '../journal/journal.ts';
 import { JournalWriter } from '../journal/writer.ts';
 import { type Message, NO_USAGE, type UserMessage } from '../model/model.ts';
 import type { EphemeralEvent, TurnContext } from '../run/context.ts';
@@ -21,11 +21,15 @@ import type { DoneResult, TurnResult } from '../run/outcome.ts';
 import { type OutputContract, outputContract } from '../run/output.ts';
 import { runTurn, summaryOf } from '../run/turn.ts';
 import { show } from '../show.ts';
-import { type GateAnswer, GateKeeper, type GateOptions } from './gate.ts';
-import type { SessionState } from './history.ts';
+import { modeThatReads } from './captures.ts';
+import { GateKeeper, type GateOptions, MOVED_ON, type PendingGate } from './gate.ts';
+import type { GateAnswer } from './gate-answer.ts';
+import { checkEdit } from './gate-edit.ts';
+import type { OpenTurn, SessionState } from './history.ts';
 import { type UserInput, userMessage } from './input.ts';
+import { endCutShort, PROCESS_ENDED, type RestoredState, resumePoint } from './restore.ts';
 import { Turn } from './turn.ts';
-import { effectiveLimits, readTurnLimits, type TurnLimits, type TurnOptions } from './turn-limits.ts';
+import { effectiveLimits, limitsOf, readTurnLimits, type TurnLimits, type TurnOptions } from './turn-limits.ts';
 
 /** Options of `submit`. */
 export interface SubmitOptions extends TurnOptions {
@@ -40,12 +44,21 @@ export type Steered<Output = unknown> =
   /** There was no model call left to take it in: it is a turn of its own. */
   | { readonly kind: 'submitted'; readonly turn: Turn<Output> };
 
+/** What a process that ended left to do in a session. */
+export interface Unfinished {
+  /** The turn that was cut short; `undefined` where only inputs wait. */
+  readonly turnId: string | undefined;
+  /** Its gates that wait for an answer. */
+  readonly gates: readonly PendingGate[];
+  /** Inputs that wait for a turn of their own. */
+  readonly queued: number;
+}
+
 /** What a rig gives a session to live on. */
 export interface SessionParts {
   readonly bound: BoundLoop;
-  readonly state: SessionState;
+  readonly restored: RestoredState;
   readonly store: JournalStore;
-  readonly lastSeq: number;
   readonly clock: Clock;
   readonly gate: GateOptions | undefined;
   readonly observers: readonly ((event: SessionEvent) => void)[];
@@ -63,6 +76,8 @@ interface Job {
   afterSeq: number;
   /** The terminal event of a turn whose end is no record. */
   final: TurnEvent | undefined;
+  /** Whether another process received its input: closing this session leaves it waiting. */
+  readonly isRestored: boolean;
 }
 
 interface PendingSteer {
@@ -83,27 +98,53 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
   #steers: PendingSteer[] = [];
   #active: Job | undefined;
   readonly #output: OutputContract | undefined;
+  /** Of a turn that another process left unfinished: the calls that ran in it. */
+  readonly #ran: RestoredState['ran'];
   #mode: BoundMode;
   #drift: { readonly recorded: string; readonly current: string } | undefined;
   #closing: Promise<void> | undefined;
+  #hasEndedUnfinished = false;
 
   /** @internal */
   constructor(parts: SessionParts) {
     this.#bound = parts.bound;
-    this.#state = parts.state;
+    const { state, lastSeq, ran } = parts.restored;
+    this.#state = state;
+    this.#ran = ran;
     this.#store = parts.store;
     this.#clock = parts.clock;
     this.#output = parts.bound.output && outputContract(parts.bound.output, parts.bound.behaviour.outputMode);
-    this.#mode = parts.bound.mode(parts.state.mode) ?? parts.bound.initialMode;
+    this.#mode = parts.bound.mode(state.mode) ?? parts.bound.initialMode;
     const { sessionId, loopId } = parts.bound;
     const read = (fromSeq: number) => this.#store.read(sessionId, fromSeq);
     const now = () => this.#clock.now();
-    this.#hub = new EventHub({ sessionId, loopId, read }, parts.lastSeq, now, parts.observers);
-    this.#writer = new JournalWriter(parts.store, sessionId, parts.lastSeq, parts.clock, record => {
+    this.#hub = new EventHub({ sessionId, loopId, read }, lastSeq, now, parts.observers);
+    this.#writer = new JournalWriter(parts.store, sessionId, lastSeq, parts.clock, record => {
       this.#state.apply(record);
       this.#hub.record(record);
     });
-    this.#gates = new GateKeeper(parts.gate, entries => this.#writer.append(entries));
+    this.#gates = new GateKeeper({
+      options: parts.gate,
+      loopRules: parts.bound.gate.rules,
+      clock: parts.clock,
+      state,
+      append: entries => this.#writer.append(entries),
+      checkEdit: (toolName, input) => checkEdit(this.#modeOfTurn(), toolName, input),
+    });
+    this.#takeUp();
+  }
+
+  /** What another process received and did not use waits here as it did there. */
+  #takeUp(): void {
+    const { turn, waiting } = this.#state;
+    const leanedOn: JournalRecord[] = [...waiting.values()];
+    if (turn?.step?.response !== undefined) leanedOn.push(turn.step.response);
+    for (const record of leanedOn.sort((one, other) => one.seq - other.seq)) this.#hub.remember(record);
+    for (const { inputId, as, seq } of waiting.values()) {
+      if (as === 'steer' && turn !== undefined) {
+        this.#steers.push({ inputId, afterSeq: seq - 1, decided: Promise.withResolvers<Steered<never>>() });
+      } else this.#queue.push({ ...this.#job(undefined, { inputId }), afterSeq: seq - 1, isRestored: true });
+    }
   }
 
   get id(): string {
@@ -134,17 +175,70 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
     return this.#active !== undefined;
   }
 
-  /** Answers the user's input with a turn: at once, or after those before it. Throws `SessionError` for unusable input or a closed session. */
+  /**
+   * Answers the user's input with a turn: at once, or after those before it. A turn that waits for a person ends by it, its gates closed
+   * as denied; so does one that another process left unfinished and nobody resumed. Throws `SessionError` for unusable input or a
+   * closed session.
+   */
   submit(input: UserInput, options: SubmitOptions = {}): Turn<Output> {
     this.#requireOpen();
     const message = userMessage(input);
     const limits = readTurnLimits(options);
-    if (this.#active === undefined) return this.#start(this.#job(limits, { message }));
-    if (options.queue === 'reject') throw new SessionBusyError();
-    if (options.queue !== undefined && options.queue !== 'queue') {
+    if (options.queue !== undefined && options.queue !== 'queue' && options.queue !== 'reject') {
       throw new SessionError('invalid_option', '"queue" must be "queue" or "reject"');
     }
-    return this.#enqueue(message, limits);
+    if (this.#active !== undefined && options.queue === 'reject') throw new SessionBusyError();
+    this.#endUnfinished();
+    if (this.#active === undefined && this.#queue.length === 0) return this.#start(this.#job(limits, { message }));
+    const turn = this.#enqueue(message, limits);
+    if (this.#active === undefined) this.#startNext();
+    else if (this.#gates.isWaiting) this.#active.interruption.stop({ kind: 'interrupted', reason: MOVED_ON });
+    return turn;
+  }
+
+  /**
+   * What a process that ended left to do: `undefined` where there is nothing. `resume` takes it up; any other input ends the turn, honestly:
+   * what was recorded is used, and what may have happened is said.
+   */
+  get unfinished(): Unfinished | undefined {
+    if (this.#active !== undefined) return undefined;
+    const { turn } = this.#state;
+    if (turn === undefined && this.#queue.length === 0) return undefined;
+    return Object.freeze({ turnId: turn?.turnId, gates: this.#gates.pending, queued: this.#queue.length });
+  }
+
+  /**
+   * Takes up the turn that another process left unfinished, or the first input that waited. Results that were recorded are used, and their
+   * calls never run again; a call that had started and has no result runs again only if its tool is `idempotent`, and else says that its
+   * outcome is unknown; counts, usage and queue are as they were, the turn's time begins anew. If another process goes on with the session,
+   * the turn fails with `JournalConflictError`. Throws `SessionError` `nothing_to_resume`, or `busy` while a turn runs.
+   */
+  resume(): Turn<Output> {
+    this.#requireOpen();
+    if (this.#active !== undefined) throw new SessionBusyError();
+    const { turn } = this.#state;
+    if (turn !== undefined) {
+      return this.#start({ ...this.#job(undefined, {}, turn.turnId), afterSeq: turn.firstSeq - 1 }, turn);
+    }
+    const next = this.#queue[0];
+    if (next === undefined) {
+      throw new SessionError(
+        'nothing_to_resume',
+        'the session has no unfinished turn and no input that waits: submit one',
+      );
+    }
+    this.#startNext();
+    return this.#handle(next);
+  }
+
+  /** The turn that runs, or `undefined`. */
+  get turn(): Turn<Output> | undefined {
+    return this.#active && this.#handle(this.#active);
+  }
+
+  /** The gates that wait for an answer, of the running turn or of one that is unfinished. */
+  get gates(): readonly PendingGate[] {
+    return this.#gates.pending;
   }
 
   /** Submits and waits: gives the result of a turn that is done, and throws the error of one that failed, or `TurnInterruptedError`. */
@@ -177,10 +271,12 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
   continue(options: TurnOptions = {}): Turn<Output> {
     this.#requireOpen();
     if (this.#active !== undefined) throw new SessionBusyError();
-    if (!this.#state.canContinue) {
+    if (!this.#state.canContinue && this.#state.turn === undefined) {
       throw new SessionError('nothing_to_continue', 'the last turn ended with an answer: submit a new input instead');
     }
-    return this.#start(this.#job(readTurnLimits(options), {}));
+    const limits = readTurnLimits(options);
+    this.#endUnfinished();
+    return this.#start(this.#job(limits, {}));
   }
 
   /** Changes the mode, from the next turn on. Throws `SessionError` `unknown_mode`. */
@@ -196,7 +292,10 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
     await this.#writer.append([{ type: 'mode.changed', mode: name }]);
   }
 
-  /** Answers a gate that a call of the running turn waits at. Throws `GateError` for one that is unknown or decided. */
+  /**
+   * Answers a gate that a call waits at, in the running turn or in one that is unfinished: then the answer is recorded, and used when the
+   * turn is resumed. Throws `GateError` for a gate that is unknown, decided or expired, and for an answer that is none.
+   */
   async answer(gateId: string, answer: GateAnswer): Promise<void> {
     this.#requireOpen();
     await this.#gates.answer(gateId, answer);
@@ -229,7 +328,7 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
   }
 
   async #close(): Promise<void> {
-    for (const job of [...this.#queue]) this.#cancel(job, 'the session was closed');
+    for (const job of [...this.#queue]) if (!job.isRestored) this.#cancel(job, 'the session was closed');
     this.#active?.interruption.stop({ kind: 'interrupted', reason: 'the session was closed' });
     await this.#active?.result.promise;
     await this.#writer.settled();
@@ -245,7 +344,16 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
   #job(limits: TurnLimits | undefined, opening: Job['opening'], turnId: string = uuid()): Job {
     const result = Promise.withResolvers<TurnResult>();
     const interruption = new Interruption();
-    return { turnId, limits, opening, interruption, result, afterSeq: this.#hub.lastSeq, final: undefined };
+    return {
+      turnId,
+      limits,
+      opening,
+      interruption,
+      result,
+      afterSeq: this.#hub.lastSeq,
+      final: undefined,
+      isRestored: false,
+    };
   }
 
   #enqueue(message: UserMessage, limits: TurnLimits | undefined): Turn<Output> {
@@ -256,10 +364,28 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
     return this.#handle(job);
   }
 
-  #start(job: Job): Turn<Output> {
+  #start(job: Job, unfinished?: OpenTurn): Turn<Output> {
     this.#active = job;
-    void this.#run(job);
+    void this.#run(job, unfinished);
     return this.#handle(job);
+  }
+
+  #startNext(): void {
+    const next = this.#closing === undefined ? this.#queue.shift() : undefined;
+    if (next !== undefined) this.#start(next);
+  }
+
+  /** Ends what another process left unfinished; recorded together with the turn that follows. */
+  #endUnfinished(): void {
+    if (this.#active !== undefined || this.#state.turn === undefined || this.#hasEndedUnfinished) return;
+    this.#hasEndedUnfinished = true;
+    const reason = this.#gates.pending.length > 0 ? MOVED_ON : PROCESS_ENDED;
+    this.#writer.stage(endCutShort(this.#state, reason));
+    this.#promoteSteers(); // what was said to that turn comes before what is said now
+  }
+
+  #modeOfTurn(): BoundMode {
+    return this.#bound.mode(this.#state.turn?.mode ?? '') ?? this.#mode;
   }
 
   #handle(job: Job): Turn<Output> {
@@ -278,20 +404,17 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
     });
   }
 
-  /** Runs a turn to its end, then the next one. Never rejects: whatever happens is the turn's result. */
-  async #run(job: Job): Promise<void> {
-    const mode = this.#mode;
-    const limits = effectiveLimits(mode.limits, job.limits);
+  /** Runs a turn to its end, or what is left of one, then the next one. Never rejects: whatever happens is the turn's result. */
+  async #run(job: Job, unfinished: OpenTurn | undefined): Promise<void> {
     const { turnId, opening } = job;
+    const mode = unfinished === undefined ? this.#mode : this.#modeOfTurn();
+    const limits = unfinished === undefined ? effectiveLimits(mode.limits, job.limits) : limitsOf(unfinished);
     const context = this.#context(job, mode, limits);
-    const started = {
-      type: 'turn.started' as const,
-      turnId,
-      mode: mode.name,
-      limits: recordedLimits(limits),
-      ...opening,
-    };
-    const result = await runTurn(context, started);
+    const first: JournalEntry =
+      unfinished === undefined
+        ? { type: 'turn.started', turnId, mode: mode.name, limits: recordedLimits(limits), ...opening }
+        : { type: 'turn.resumed', turnId };
+    const result = await runTurn(context, first, unfinished && resumePoint(unfinished, this.#ran));
     const isRecorded = this.#writer.failure === undefined;
     if (!isRecorded && result.status === 'failed') {
       const { text, usage, steps, iterations, calls, error } = result;
@@ -308,11 +431,7 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
     }
     this.#active = undefined;
     this.#promoteSteers();
-    const next = this.#closing === undefined ? this.#queue.shift() : undefined;
-    if (next !== undefined) {
-      this.#active = next;
-      void this.#run(next);
-    }
+    this.#startNext();
     job.result.resolve(Object.freeze(result));
   }
 
@@ -358,19 +477,29 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
     const turnTimer = new PausableDeadline(deadlines, clock, timeoutMs, () =>
       interruption.stop({ kind: 'timed_out', timeoutMs }),
     );
+    const get = (id: string) => this.#store.getCapture(sessionId, id);
+    const current = modeThatReads(mode, {
+      ...{ sessionId, loopId, get },
+      ...{ captures: state.captures, resultBytes: limits.resultBytes },
+    });
     return {
-      ...{ sessionId, loopId, turnId, mode, limits, behaviour, middleware },
+      ...{ sessionId, loopId, turnId, limits, behaviour, middleware },
+      get mode() {
+        return current();
+      },
       ...{ clock, deadlines, turnTimer, interruption },
       output: this.#output,
       history: state.messages,
       stage: entries => writer.stage(entries),
       append: entries => writer.append(entries),
+      keep: bytes => this.#store.putCapture(sessionId, bytes),
       hasCallId: callId => state.callIds.has(callId),
       isKnownElsewhere: toolName => this.#bound.modes.some(other => other.tool(toolName) !== undefined),
       get watched() {
         return hub.watched;
       },
       emit: (event: EphemeralEvent) => hub.emitOf(turnId, event),
+      emitText: (type, stepId, text) => hub.emitText(turnId, type, stepId, text),
       permission: requests => this.#gates.decide(turnId, interruption, requests),
       takeSteered: () => this.#takeSteered(turnId),
       random: () => Math.random(),

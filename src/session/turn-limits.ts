@@ -1,7 +1,14 @@
 /** The limits that one turn was given of its own: checked when it is submitted, put in force when it begins. */
-import { type ResolvedToolLimits, readLimits, resolveModeLimits, type ToolLimits } from '../define/limits.ts';
+import {
+  DEFAULT_TOOL_LIMITS,
+  type ResolvedToolLimits,
+  readLimits,
+  resolveModeLimits,
+  type ToolLimits,
+} from '../define/limits.ts';
 import type { ToolBudget } from '../define/tool.ts';
 import { SessionError } from '../errors.ts';
+import { limitsFromRecord, type RecordedLimits } from '../journal/journal.ts';
 import { show } from '../show.ts';
 
 /** What a turn may be given of its own. */
@@ -37,6 +44,11 @@ export function effectiveLimits(base: ResolvedToolLimits, given: TurnLimits | un
     calls: Math.min(limits.calls, budget.callsLeft),
     tokens: Math.min(limits.tokens, budget.tokensLeft),
   });
+}
+
+/** The limits that an unfinished turn was begun with. */
+export function limitsOf({ limits }: { readonly limits: RecordedLimits }): ResolvedToolLimits {
+  return limitsFromRecord(limits, Object.keys(DEFAULT_TOOL_LIMITS) as (keyof ToolLimits)[]);
 }
 
 function requireBudget(budget: ToolBudget): void {

@@ -3,9 +3,13 @@
 // Looking at a turn and at a history.
 export type { Collectable } from './collect.ts';
 export { collect } from './collect.ts';
-// The tests that every journal store must pass.
-export type { JournalStoreCase } from './journal-store-kit.ts';
+// Stores: one that fails when a test tells it to, and the tests that every store must pass.
+export type { FaultyStore, PlannedAppend, StoreFault, StoreFaultPlan } from './faulty-store.ts';
+export { faultyStore } from './faulty-store.ts';
+export type { JournalStoreCase, JournalStoreKitOptions } from './journal-store-kit.ts';
 export { journalStoreKit } from './journal-store-kit.ts';
+export type { DamageStore, StoreDamage } from './journal-store-kit-damage.ts';
+export type { Reopen } from './journal-store-kit-reopen.ts';
 // Time that a test moves.
 export type { ManualClock } from './manual-clock.ts';
 export { manualClock } from './manual-clock.ts';

@@ -42,6 +42,23 @@ export function output(seq: number, value: JSONValue): JournalRecord {
   });
 }
 
+/** A record with two files: bytes, and a URL with a member that is `undefined`. */
+export function withFiles(seq: number, data: Uint8Array, url: URL): JournalRecord {
+  const mediaType = 'application/octet-stream';
+  const link = { type: 'file' as const, mediaType, data: { type: 'url' as const, url } };
+  const content = [{ type: 'file' as const, mediaType, data: { type: 'data' as const, data } }, link];
+  // As a program may well write it, though its type does not say so.
+  Object.assign(link, { filename: undefined });
+  return record({
+    type: 'input.received',
+    inputId: `input-${seq}`,
+    as: 'turn',
+    message: { role: 'user', content },
+    seq,
+    at: seq * 10,
+  });
+}
+
 /** A record that holds limits. */
 function turnStarted(seq: number, tokens: number): JournalRecord {
   const limits = { iterations: 25, calls: 100, parallel: 8, resultBytes: 102_400, callTimeoutMs: 600_000 };

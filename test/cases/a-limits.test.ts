@@ -351,16 +351,19 @@ describe('structured output', () => {
   const asCall = { calls: [{ tool: STRUCTURED_OUTPUT_TOOL_NAME, input: { n: 'x' } }] };
 
   it.each([
-    ['text', asText, undefined, 3],
-    ['the control call', asCall, undefined, 3],
-    ['text', asText, 0, 1],
-    ['the control call', asCall, 4, 5],
-  ])(
-    'case 12: an answer by %s that never fits its schema is asked for again so often and no more (%#)',
-    async (_, reply, outputRetries, requests) => {
+    ['text', 'native', asText, undefined, 3],
+    ['text', 'tool', asText, undefined, 3],
+    ['the control call', 'tool', asCall, undefined, 3],
+    ['text', 'native', asText, 0, 1],
+    ['text', 'tool', asText, 0, 1],
+    ['the control call', 'tool', asCall, 4, 5],
+    ['text', 'native', asText, 4, 5],
+  ] as const)(
+    'case 12: an answer by %s (%s) that never fits its schema is asked for again so often and no more (%#)',
+    async (_, outputMode, reply, outputRetries, requests) => {
       const model = insisting(() => reply);
       const retries = outputRetries === undefined ? {} : { outputRetries };
-      const loop = defineLoop({ name: 'case', model, output, ...retries });
+      const loop = defineLoop({ name: 'case', model, output, outputMode, ...retries });
       const session = await defineRig({ loops: [loop], clock: manualClock() }).open();
       const result = await session.submit('go').result;
       expect(result).toMatchObject({ status: 'failed', error: { kind: 'invalid_output' } });

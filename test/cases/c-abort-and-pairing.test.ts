@@ -775,16 +775,13 @@ describe('a history that ends in the middle of a batch', () => {
     const { records, cut, a, b } = await cutJournal('tool.completed');
     expect(records.filter(({ type }) => type === 'tool.completed')).toHaveLength(1);
     const { session, model } = await cut(records.length);
-    expect(resultsIn(session.history)).toEqual([
-      ['c1', 'result of a'],
-      ['c2', UNKNOWN],
-    ]);
-    const { result, events } = await collect(session.continue());
+    expect(resultsIn(session.history)).toEqual([]); // the step is not committed yet
+    const { result, events } = await collect(session.resume());
     expect(result).toMatchObject({ status: 'done', text: 'fine' });
     expect(events.filter(isTerminal)).toHaveLength(1);
     expect(resultsIn(model.requests[0]!.prompt)).toEqual([
       ['c1', 'result of a'],
-      ['c2', UNKNOWN],
+      ['c2', 'interrupted: the process ended while it ran; it may or may not have taken effect'],
     ]);
     expect(session.history.filter(({ role }) => role === 'user')).toHaveLength(1);
     expect([a.count, b.count]).toEqual([1, 1]);

@@ -1,6 +1,13 @@
 /** Cases of time and size: tools that never end, and results too large to show. */
 import { DEFAULT_TOOL_LIMITS, type ToolMiddleware, type ToolReturn, toolError, toolResult } from 'looprig';
-import { manualClock, type ScriptedReply, type ScriptedToolOptions, scriptedTool } from 'looprig/testing';
+import {
+  forever,
+  manualClock,
+  type ScriptedReply,
+  type ScriptedToolOptions,
+  scriptedModel,
+  scriptedTool,
+} from 'looprig/testing';
 import { describe, expect, it } from 'vitest';
 import { expectNextTurn, expectSound, insisting, open, outcomes, play, reached, resultsIn, saying } from './setup.ts';
 
@@ -201,7 +208,7 @@ describe('a result that is too large', () => {
   }
 
   const NOTE =
-    /\n\[… (\d+) of (\d+) bytes left out here\. The call itself was complete; ask for a smaller part to see the rest\. …\]\n/;
+    /\n\[… (\d+) of (\d+) bytes left out here\. The call itself was complete; read on: read_tool_result \{"id":"[0-9a-f]{16}","offset":\d+\}\. …\]\n/;
 
   describe.each([
     ['a text', (text: string): ToolReturn => text],
@@ -323,6 +330,35 @@ describe('a result that is too large', () => {
     }
     expect(text.isWellFormed()).toBe(true);
   });
+
+  it('case 45, case 46: the note names the call that reads the rest, and with the head it is the whole', async () => {
+    const long = Array.from({ length: 20_000 }, (_, n) => `line ${n} 漢😀`).join('\n');
+    const big = scriptedTool('big', { returns: long });
+    const model = scriptedModel(
+      forever(request => {
+        const told = resultsIn(request.prompt).map(([, value]) => String(value));
+        const next = nextRead(told);
+        if (told.length === 0) return { calls: [{ tool: 'big' }] };
+        return next === undefined ? done : { calls: [{ tool: 'read_tool_result', input: next }] };
+      }),
+    );
+    const opened = await open({ model, tools: [big] });
+    expect((await play(opened)).result).toMatchObject({ status: 'done' });
+    const [cut = '', ...parts] = resultsIn(opened.session.history).map(([, value]) => String(value));
+    const [head = ''] = cut.split(NOTE);
+    expect(head + parts.map(part => part.slice(part.indexOf('\n') + 1)).join('')).toBe(long);
+    expect(parts.length).toBeGreaterThan(1);
+    expect(big.count).toBe(1);
+    expectSound(opened);
+  });
+
+  /** What a model that follows what it is told reads next. */
+  function nextRead(told: readonly string[]): object | undefined {
+    const first = /read_tool_result (\{[^}]*\})/.exec(told[0] ?? '')?.[1];
+    if (first === undefined || told.length === 1) return first && JSON.parse(first);
+    const offset = /^\[.*read on with offset (\d+)\]/.exec(told.at(-1) ?? '')?.[1];
+    return offset === undefined ? undefined : { ...JSON.parse(first), offset: Number(offset) };
+  }
 
   it('case 45: what a middleware made of a result is cut too', async () => {
     const grow: ToolMiddleware = async (_, next) => {

@@ -123,7 +123,7 @@ describe('a model behind an address', () => {
         const args = ['run', 'hi', '--workspace', folder, '--model', model, ...options];
         const { status, stdout, stderr } = await runProgram(args, { env: { [variable]: KEY, ...base } });
         expect(status).toBe(1);
-        expect(stderr).toContain(`(check the key in ${variable})`);
+        expect(stderr).toContain(`check the key in ${variable}\n`);
         expect(stdout + stderr).not.toContain(KEY);
       }
     }

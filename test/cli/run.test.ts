@@ -36,6 +36,8 @@ describe('the program', () => {
       'approve',
       'allow-commands',
       'no-stream',
+      'reasoning',
+      'hide-reasoning',
       'json',
       'quiet',
       'debug',
@@ -91,6 +93,15 @@ describe('the program', () => {
   });
 });
 
+it('the document of the command line names no option that there is not, and each variable of the help', async () => {
+  const document = await readFile(new URL('../../docs/command-line.md', import.meta.url), 'utf8');
+  const { stdout: help } = await runProgram(['run', '--help']);
+  for (const [option] of document.matchAll(/--[a-z][a-z-]+/g)) expect(help).toContain(option);
+  for (const [variable] of help.matchAll(/[A-Z]+(?:_[A-Z]+)+/g)) expect(document).toContain(`\`${variable}\``);
+  const statuses = [...document.matchAll(/^\| (\d+) \|/gm)].map(([, status]) => status);
+  expect(statuses).toEqual(['0', '1', '2', '3', '4', '130']);
+});
+
 describe('the demo model', () => {
   it('answers from what it read in the folder, and says what it is', async () => {
     const { status, stdout, stderr } = await runProgram(['run', '--workspace', folder]);
@@ -101,7 +112,7 @@ describe('the demo model', () => {
     expect(stderr).toContain('no key, no network');
     expect(stderr).toMatch(/✓ read_file README\.md/);
     expect(stderr).toMatch(
-      /\ndone · iterations \d+\/25 · calls \d+\/100 · parallel peak \d+\/8 · [\d,]+ tokens · \d+ ms\n$/,
+      /\ndone · steps \d+ · iterations \d+\/25 · calls \d+\/100 · parallel peak \d+\/8 · [\d,]+ tokens: [\d,]+ in, [\d,]+ out \([\d,]+ reasoning\) · \d+ ms\n$/,
     );
   });
 

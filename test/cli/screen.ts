@@ -1,4 +1,4 @@
-/** A terminal small enough to be read: it keeps the rows that a program drew, and refuses what it does not know. */
+/** A terminal small enough to be read: it keeps the rows that a program drew and how they look, and refuses what it does not know. */
 
 /** An escape sequence, a control character, or a run of text. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: a terminal is driven by them
@@ -6,10 +6,24 @@ const TOKEN = /\x1b\[([0-9;]*)([A-Za-z])|[\x00-\x1f\x7f-\x9f]|[^\x00-\x1f\x7f-\x
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
+/** A character and how it looks; the second cell of a wide character is empty. */
+interface Cell {
+  readonly character: string;
+  readonly look: string;
+}
+
+const BLANK: Cell = { character: ' ', look: 'plain' };
+
+/** The looks that a program may ask for, and what ends each of them. */
+const LOOKS: Readonly<Record<string, string>> = {
+  ...{ 1: 'bold', 2: 'dim', 31: 'red', 32: 'green', 33: 'yellow', 36: 'cyan' },
+  ...{ 0: 'plain', 22: 'plain', 39: 'plain' },
+};
+
 export class Screen {
   readonly columns: number;
-  /** Each cell a character; the second cell of a wide one is empty. */
-  readonly #rows: string[][] = [[]];
+  readonly #rows: Cell[][] = [[]];
+  #look = 'plain';
   #row = 0;
   #column = 0;
   /** How often a row was full and text went on in the next one. */
@@ -34,13 +48,25 @@ export class Screen {
   /** What is to be seen, without the spaces and empty rows at the ends. */
   get text(): string {
     return this.#rows
-      .map(row => row.join('').trimEnd())
+      .map(row => textOf(row).trimEnd())
       .join('\n')
       .trimEnd();
   }
 
   get lines(): readonly string[] {
     return this.text.split('\n');
+  }
+
+  /** How `text` looks where it stands first in a row: one look, or all that are in it. Throws where it is not to be seen. */
+  lookOf(text: string): string {
+    for (const row of this.#rows) {
+      const place = textOf(row).indexOf(text);
+      if (place === -1) continue;
+      const starts = row.map((_, index) => textOf(row.slice(0, index)).length);
+      const cells = row.filter((_, index) => starts[index]! >= place && starts[index]! < place + text.length);
+      return [...new Set(cells.filter(({ character }) => character !== ' ').map(({ look }) => look))].join(' ');
+    }
+    throw new Error(`${JSON.stringify(text)} is not to be seen:\n${this.text}`);
   }
 
   #control(command: string, parameters: string): void {
@@ -50,7 +76,8 @@ export class Screen {
     else if (command === 'J' && parameters === '') {
       this.#rows[this.#row]?.splice(this.#column);
       this.#rows.splice(this.#row + 1);
-    } else if (command !== 'm') throw new Error(`the terminal was sent ESC [ ${parameters} ${command}`);
+    } else if (command === 'm' && LOOKS[parameters || 0] !== undefined) this.#look = LOOKS[parameters || 0] ?? '';
+    else throw new Error(`the terminal was sent ESC [ ${parameters} ${command}`);
   }
 
   #feed(): void {
@@ -66,8 +93,13 @@ export class Screen {
       this.#feed();
     }
     const row = this.#rows[this.#row] ?? [];
-    while (row.length < this.#column) row.push(' ');
-    row.splice(this.#column, width, character, ...(width === 2 ? [''] : []));
+    while (row.length < this.#column) row.push(BLANK);
+    const cell = { character, look: this.#look };
+    row.splice(this.#column, width, cell, ...(width === 2 ? [{ ...cell, character: '' }] : []));
     this.#column += width;
   }
+}
+
+function textOf(row: readonly Cell[]): string {
+  return row.map(({ character }) => character).join('');
 }

@@ -76,7 +76,7 @@ describe('Ctrl-C', () => {
     child.kill('SIGINT');
     const { status, stdout, stderr } = await ended;
     expect({ status, stdout }).toEqual({ status: 130, stdout: '' });
-    expect(stderr).toMatch(/\ninterrupted · iterations 0\/25 · calls 0\/100 · parallel peak 0\/8 · /);
+    expect(stderr).toMatch(/\ninterrupted · steps 1 · iterations 0\/25 · calls 0\/100 · parallel peak 0\/8 · /);
   });
 
   it('twice quits at once', async () => {
