@@ -5,6 +5,7 @@
 import { performance } from 'node:perf_hooks';
 import { defineLoop, defineRig, defineTool } from 'looprig';
 import { z } from 'zod';
+import { measureDeltas } from './deltas.ts';
 
 type Model = Parameters<typeof defineLoop>[0]['model'];
 
@@ -163,3 +164,4 @@ const [open] = await compare([opening], { name: 'open', steps: 1, width: 1, roun
 console.log(
   `\nDefining a loop of one tool and opening a session: ${open?.median.toFixed(0)} (${open?.least.toFixed(0)})`,
 );
+await measureDeltas(60);

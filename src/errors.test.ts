@@ -6,6 +6,7 @@ import {
   GateError,
   HistoryError,
   JournalConflictError,
+  JournalDamagedError,
   JournalError,
   type LimitReached,
   LooprigError,
@@ -44,6 +45,7 @@ const errors = [
   { error: new HistoryError(2, 'm'), kind: 'invalid_history' },
   { error: new JournalError('store_failed', 'm'), kind: 'store_failed' },
   { error: new JournalConflictError('s1', 4, 5), kind: 'conflict' },
+  { error: new JournalDamagedError('s1', 4, 'm'), kind: 'damaged' },
   { error: new GateError('unknown_gate', 'g1', 'm'), kind: 'unknown_gate' },
   { error: new WorkspaceError('not_found', 'a/b', 'm'), kind: 'not_found' },
 ].map(each => ({ ...each, type: each.error.constructor.name }));

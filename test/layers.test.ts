@@ -15,7 +15,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['run'],
   ['session'],
   ['index.ts'],
-  ['testing', 'workspace'],
+  ['testing', 'workspace', 'middleware'],
   ['cli'],
 ];
 
@@ -26,7 +26,7 @@ const WAYS_UP: ReadonlySet<string> = new Set([
 ]);
 
 /** The part of the package that runs on any platform. */
-const isCore = (file: string): boolean => !/^(cli|workspace|testing)\//.test(file);
+const isCore = (file: string): boolean => !/^(cli|workspace|testing|journal\/sqlite)\//.test(file);
 
 interface Import {
   /** Paths from `src`, with forward slashes; `to` is as written where it is a package. */
@@ -103,6 +103,21 @@ describe('the sources', () => {
       ({ from, to }) => /^(testing|workspace)\//.test(from) && /^(bind|run|session|cli)\//.test(to),
     );
     expect(tooDeep).toEqual([]);
+  });
+
+  it('of the ready-made middlewares know definitions, the clock and errors, and one another only by what they share', () => {
+    const own = imports.filter(({ from }) => from.startsWith('middleware/'));
+    expect(own.length).toBeGreaterThan(20);
+    const foreign = own
+      .filter(({ to }) => !/^(define\/|middleware\/|(clock|errors|show|freeze)\.ts$|model\/copy\.ts$)/.test(to))
+      .map(({ from, to }) => `${from} -> ${to}`);
+    expect(foreign).toEqual([]);
+    const folder = (file: string): string => file.split('/').slice(1, -1).join('/');
+    const across = own
+      .filter(({ from, to }) => from !== 'middleware/index.ts' && to.startsWith('middleware/'))
+      .filter(({ from, to }) => folder(to) !== '' && folder(to) !== folder(from))
+      .map(({ from, to }) => `${from} -> ${to}`);
+    expect(across).toEqual([]);
   });
 
   it('of the program use what a user can import, the workspace tools and the testing kit', () => {

@@ -10,10 +10,12 @@ it('the root exports these values and no others', async () => {
     'GateError',
     'HistoryError',
     'JournalConflictError',
+    'JournalDamagedError',
     'JournalError',
     'LooprigError',
     'ModelError',
     'OutputError',
+    'READ_TOOL_RESULT_TOOL_NAME',
     'STRUCTURED_OUTPUT_TOOL_NAME',
     'SessionBusyError',
     'SessionError',
@@ -51,4 +53,23 @@ it('the testing kit exports these values and no others', async () => {
     'scriptedTool',
     'standInTools',
   ]);
+});
+
+it('the ready-made middlewares are exported together, and each by itself', async () => {
+  expect(Object.keys(await import('looprig/middleware')).sort()).toEqual([
+    'cache',
+    'logCalls',
+    'rateLimit',
+    'redact',
+    'retry',
+  ]);
+  expect(Object.keys(await import('looprig/middleware/cache'))).toEqual(['cache']);
+  expect(Object.keys(await import('looprig/middleware/log-calls'))).toEqual(['logCalls']);
+  expect(Object.keys(await import('looprig/middleware/rate-limit'))).toEqual(['rateLimit']);
+  expect(Object.keys(await import('looprig/middleware/redact'))).toEqual(['redact']);
+  expect(Object.keys(await import('looprig/middleware/retry'))).toEqual(['retry']);
+});
+
+it('the SQLite store exports this value and no other', async () => {
+  expect(Object.keys(await import('looprig/sqlite'))).toEqual(['sqliteStore']);
 });

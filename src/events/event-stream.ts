@@ -7,7 +7,7 @@
  * 3. Whatever a reader does (stops, breaks off, throws) changes nothing for the turn or for other readers.
  */
 import type { JournalRecord } from '../journal/journal.ts';
-import { EVENT_DURABILITY, isTerminal, type SessionEvent, type TurnEvent } from './events.ts';
+import { EVENT_DURABILITY, isTerminal, type SessionEvent } from './events.ts';
 import { Fifo } from './fifo.ts';
 import { EventProjector } from './projection.ts';
 
@@ -80,23 +80,27 @@ export class EventHub {
     if (event !== undefined) this.#publish(Object.freeze(event));
   }
 
-  /** Shows an event that is no record. */
+  /** Shows an event that is no record. It is made for the first who takes it: for nobody, never. */
   emit(body: SessionEventBody): void {
     const turnId = 'turnId' in body ? body.turnId : undefined;
-    if (this.#isTaken(turnId)) this.#give(this.#made(body), turnId);
+    let event: SessionEvent | undefined;
+    for (const reader of this.#currentReaders()) {
+      if (!reader.offer(turnId)) continue;
+      event ??= this.#made(body);
+      reader.take(event);
+    }
+    if (this.#observers.length > 0) this.#showObservers(event ?? this.#made(body));
   }
 
-  /** Shows an event of a turn that is no record. */
-  emitOf(turnId: string, body: TurnEventBody): void {
-    if (this.#isTaken(turnId)) this.#give(this.#made({ ...body, turnId } as SessionEventBody), turnId);
-  }
-
-  /** Shows more of a text: `emitOf` for what comes thousands of times a step, without an object that is only made to be copied. */
+  /** As `emit`, for what comes thousands of times a step: without an object that is only made to be copied. */
   emitText(turnId: string, type: 'text.delta' | 'reasoning.delta', stepId: string, text: string): void {
-    if (!this.#isTaken(turnId)) return;
-    const { sessionId, loopId } = this.#source;
-    const at = this.now();
-    this.#give(Object.freeze({ type, stepId, text, turnId, sessionId, loopId, seq: this.#lastSeq, at }), turnId);
+    let event: SessionEvent | undefined;
+    for (const reader of this.#currentReaders()) {
+      if (!reader.offer(turnId)) continue;
+      event ??= this.#textEvent(turnId, type, stepId, text);
+      reader.take(event);
+    }
+    if (this.#observers.length > 0) this.#showObservers(event ?? this.#textEvent(turnId, type, stepId, text));
   }
 
   /**
@@ -119,7 +123,7 @@ export class EventHub {
       if (reader.turnId === turnId) reader.end(final);
       else reader.pushUnrecorded(final);
     }
-    for (const observer of this.#observers) this.#observe(observer, final);
+    this.#showObservers(final);
     return final;
   }
 
@@ -138,21 +142,17 @@ export class EventHub {
     return Object.freeze({ ...body, sessionId, loopId, seq: this.#lastSeq, at: this.now() }) as SessionEvent;
   }
 
-  /** Whether anybody takes an ephemeral event of the turn. It is asked before one is made, and readers without room count it as dropped. */
-  #isTaken(turnId: string | undefined): boolean {
-    let isTaken = this.#observers.length > 0;
-    for (const reader of this.#currentReaders()) if (reader.offer(turnId)) isTaken = true;
-    return isTaken;
-  }
-
-  /** Gives an event that is taken to those who take it. */
-  #give(event: SessionEvent, turnId: string | undefined): void {
-    for (const reader of this.#currentReaders()) if (reader.hasRoom(turnId)) reader.take(event);
-    for (const observer of this.#observers) this.#observe(observer, event);
+  #textEvent(turnId: string, type: 'text.delta' | 'reasoning.delta', stepId: string, text: string): SessionEvent {
+    const { sessionId, loopId } = this.#source;
+    return Object.freeze({ type, stepId, text, turnId, sessionId, loopId, seq: this.#lastSeq, at: this.now() });
   }
 
   #publish(event: SessionEvent): void {
     for (const reader of this.#currentReaders()) reader.push(event);
+    this.#showObservers(event);
+  }
+
+  #showObservers(event: SessionEvent): void {
     for (const observer of this.#observers) this.#observe(observer, event);
   }
 
@@ -186,10 +186,6 @@ function messageFrom(error: unknown): string {
 /** An event without the header that the hub adds. */
 export type SessionEventBody = Body<SessionEvent>;
 type Body<E> = E extends unknown ? Omit<E, 'sessionId' | 'loopId' | 'seq' | 'at'> : never;
-
-/** An event of a turn without the header, and without the turn. */
-type TurnEventBody = BodyOfTurn<TurnEvent>;
-type BodyOfTurn<E> = E extends unknown ? Omit<E, 'sessionId' | 'loopId' | 'turnId' | 'seq' | 'at'> : never;
 
 /** What a reader needs of its hub. */
 interface ReaderHub {
@@ -234,14 +230,9 @@ export class EventReader<E extends SessionEvent> implements AsyncIterableIterato
     this.#isBehind = hub.lastSeq > afterSeq;
   }
 
-  /** Whether an ephemeral event of the turn is of interest, and has room. @internal */
-  hasRoom(turnId: string | undefined): boolean {
-    return this.#reads(turnId) && !this.#isBehind && this.#queue.size < MOST_WAITING_EVENTS;
-  }
-
-  /** As `hasRoom`; an event that is of interest and has no room counts as dropped. @internal */
+  /** Whether an ephemeral event of the turn is of interest, and there is room for it. Where there is none, it counts as dropped. @internal */
   offer(turnId: string | undefined): boolean {
-    if (!this.#reads(turnId)) return false;
+    if (this.#isClosed || (this.turnId !== undefined && this.turnId !== turnId)) return false;
     if (!this.#isBehind && this.#queue.size < MOST_WAITING_EVENTS) return true;
     this.#dropped += 1;
     return false;
@@ -321,10 +312,6 @@ export class EventReader<E extends SessionEvent> implements AsyncIterableIterato
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.return();
-  }
-
-  #reads(turnId: string | undefined): boolean {
-    return !this.#isClosed && (this.turnId === undefined || this.turnId === turnId);
   }
 
   #concerns(event: SessionEvent): boolean {

@@ -206,6 +206,8 @@ export type JournalEntry =
       readonly durationMs: number;
       /** The tool's result ends the turn with this batch. */
       readonly endTurn?: true;
+      /** Where a line about repeats was added to the result: SHA-256 (half of it, in hexadecimal) of its text before. */
+      readonly resultDigest?: string;
       /** Where the result is kept whole, if it was too long to be shown so. */
       readonly capture?: ResultCapture;
     } & InStep)

@@ -97,7 +97,7 @@ export function addUsage(sum: Usage, added: Usage): Usage {
   });
 }
 
-/** A provider's usage as plain counts. What it leaves out, or sends in another shape, counts as nothing; never throws. */
+/** A provider's usage as plain counts. What it leaves out, or sends as no number that can be counted with, counts as nothing; never throws. */
 export function usageOf(usage: ModelUsage | undefined): Usage {
   try {
     const input: unknown = usage?.inputTokens;
@@ -119,5 +119,5 @@ export function usageOf(usage: ModelUsage | undefined): Usage {
 function count(counts: unknown, name: string): number {
   const value =
     typeof counts === 'object' && counts !== null ? Reflect.get(counts, name) : name === 'total' ? counts : 0;
-  return typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0;
+  return typeof value === 'number' && value > 0 && value <= Number.MAX_SAFE_INTEGER ? value : 0;
 }

@@ -16,10 +16,10 @@ import type { Deadline } from './deadlines.ts';
 import { settleInTime } from './in-time.ts';
 import { abortReason, type InterruptionCause, STOPPED } from './interruption.ts';
 import { Lanes } from './lanes.ts';
-import type { RepeatWatch } from './repeat.ts';
+import { digestOf, type RepeatWatch } from './repeat.ts';
 import type { RequestedCall } from './response.ts';
 import { cleanMessage, outputText, withLine } from './result.ts';
-import type { RecordedBatch } from './resume.ts';
+import { type RecordedBatch, type RecordedResult, shownOf } from './resume.ts';
 
 /** What a batch came to. Every call has its result by now, recorded or on its way to the journal. */
 export interface BatchOutcome {
@@ -83,13 +83,10 @@ function recordedAnswer(
   const result = recorded?.results.get(callId);
   if (result !== undefined) return { recorded: { ...result, isError: result.outcome !== 'done' } };
   if (recorded?.started.has(callId) !== true || turn.mode.tool(toolName)?.live.idempotent === true) return undefined;
-  return {
-    refused: answered(
-      'interrupted',
-      'interrupted: the process ended while it ran; it may or may not have taken effect',
-    ),
-  };
+  return { refused: answered('interrupted', PROCESS_ENDED) };
 }
+
+const PROCESS_ENDED = 'interrupted: the process ended while it ran; it may or may not have taken effect';
 
 /** A schema or a tool that never says what it was asked does not hold the turn. */
 async function inTime(turn: TurnContext, preparation: Promise<Preparation>): Promise<Preparation> {
@@ -113,10 +110,9 @@ async function permitAll(
   prepared: readonly Preparation[],
   recorded: RecordedBatch | undefined,
 ): Promise<readonly Preparation[]> {
-  const asking = prepared.flatMap((preparation, index) => {
-    const asks = preparation.call !== undefined && preparation.call.access.length > 0;
-    return asks && recorded?.started.has(calls[index]!.callId) !== true ? [index] : []; // what has started was permitted
-  });
+  const asking = prepared.flatMap((preparation, index) =>
+    preparation.call !== undefined && preparation.call.access.length > 0 ? [index] : [],
+  );
   if (asking.length === 0) return prepared;
   const requests = asking.map(index => {
     const { access, summary } = prepared[index]!.call as PreparedCall;
@@ -134,7 +130,14 @@ async function permitAll(
       continue;
     }
     if (permission === undefined || permission.isInterrupted) continue; // nothing runs any more, and each says why
-    permitted[index] = { refused: answered('denied', `permission denied: ${cleanMessage(permission.reason)}`) };
+    const why = `permission denied: ${cleanMessage(permission.reason)}`;
+    // A call that another process had started may not run again, but it may have taken effect.
+    const hasStarted = recorded?.started.has(calls[index]!.callId) === true;
+    permitted[index] = {
+      refused: hasStarted
+        ? answered('interrupted', `${PROCESS_ENDED}; not run again: ${why}`)
+        : answered('denied', why),
+    };
   }
   return permitted;
 }
@@ -170,7 +173,7 @@ function completed(
   { callId, toolName }: RequestedCall,
   { outcome, output, endTurn, capture }: CallResult,
   durationMs: number,
-): JournalEntry {
+): Extract<JournalEntry, { type: 'tool.completed' }> {
   const said = { ...(endTurn ? { endTurn } : {}), ...(capture === undefined ? {} : { capture }) };
   return { type: 'tool.completed', turnId, stepId, callId, toolName, outcome, output, durationMs, ...said };
 }
@@ -336,12 +339,12 @@ class BatchRun {
   }
 
   /** Takes a result that stands in the journal. */
-  #useRecorded(index: number, result: CallResult): void {
+  #useRecorded(index: number, result: CallResult & RecordedResult): void {
     const slot = this.#slots[index]!;
     slot.isAnswered = true;
     this.#unanswered -= 1;
     this.#noteEnd(index, result);
-    this.#repeat.noteRecorded(slot.request.toolName, askedOf(slot.request), result.output);
+    this.#repeat.note(slot.request.toolName, askedOf(slot.request), shownOf(result));
   }
 
   /** The first result, in call order, that ends the turn is its text. */
@@ -350,23 +353,25 @@ class BatchRun {
     this.#endTurn = { index, text: outputText(output) };
   }
 
+  #withLine(result: CallResult, line: string | undefined): CallResult {
+    if (line === undefined) return result;
+    return { ...withLine(result, line, this.#turn.limits.resultBytes), outcome: result.outcome };
+  }
+
   /** Records a call's one result. */
   #answer(index: number, given: CallResult): void {
     const slot = this.#slots[index]!;
     slot.isAnswered = true;
     this.#unanswered -= 1;
     const { request, prepared } = slot;
-    this.#noteEnd(index, given);
-    const note = prepared?.note;
-    const result =
-      note === undefined ? given : { ...withLine(given, note, this.#turn.limits.resultBytes), outcome: given.outcome };
-    const line = this.#repeat.note(request.toolName, askedOf(request), outputText(result.output));
-    const told =
-      line === undefined
-        ? result
-        : { ...withLine(result, line, this.#turn.limits.resultBytes), outcome: result.outcome };
+    const result = this.#withLine(given, prepared?.note);
+    this.#noteEnd(index, result);
+    const text = outputText(result.output);
+    const line = this.#repeat.note(request.toolName, askedOf(request), text);
+    const told = this.#withLine(result, line);
     const ran = slot.running === undefined ? 0 : this.#turn.clock.now() - slot.startedAt;
-    const entries = [completed(this.#turn, this.#stepId, request, told, ran)];
+    const entry = completed(this.#turn, this.#stepId, request, told, ran);
+    const entries = [line === undefined ? entry : { ...entry, resultDigest: digestOf(text) }];
     if (this.#unanswered > 0) {
       void this.#turn.append(entries);
       return;

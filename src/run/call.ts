@@ -23,6 +23,7 @@ import type { TurnContext } from './context.ts';
 import { nearNames } from './near-names.ts';
 import { DEEPEST_ARGUMENTS, isTooDeep, type RequestedCall } from './response.ts';
 import { cleanMessage, errorResult, limitResult, type ModelResult, messageOf, wholeResult } from './result.ts';
+import type { RecordedResult } from './resume.ts';
 
 /** A call that may run: its tool, its checked input, and what the tool says about it. */
 export interface PreparedCall {
@@ -46,7 +47,7 @@ export interface CallResult extends ModelResult {
 export type Preparation =
   | { readonly call: PreparedCall; readonly refused?: undefined; readonly recorded?: undefined }
   | { readonly call?: undefined; readonly refused: CallResult; readonly recorded?: undefined }
-  | { readonly call?: undefined; readonly refused?: undefined; readonly recorded: CallResult };
+  | { readonly call?: undefined; readonly refused?: undefined; readonly recorded: CallResult & RecordedResult };
 
 /** An error result with how it came about. */
 export function answered(outcome: Exclude<CallOutcome, 'done'>, text: string): CallResult {
@@ -179,7 +180,7 @@ export class RunningCall {
   readonly #settled: (result: CallResult) => void;
   #controller: AbortController | undefined;
   #aborted: { readonly reason: Error; readonly result: CallResult } | undefined;
-  /** What the tool gave, while the whole of it is being kept: nothing else can become the result any more. */
+  /** What the tool gave, while the whole of it is being kept: it is the result if the call is to stop meanwhile. */
   #inHand: CallResult | undefined;
   #isSettled = false;
 
@@ -231,10 +232,6 @@ export class RunningCall {
 
   /** Answers for a tool that has not settled; what it gives later is dropped, and told as an event. */
   answerFor(result: CallResult): void {
-    this.#settle(this.#inHand ?? result);
-  }
-
-  #settle(result: CallResult): void {
     if (this.#isSettled) return;
     this.#isSettled = true;
     this.#settled(result);
@@ -277,7 +274,7 @@ export class RunningCall {
       return;
     }
     this.#inHand = { ...result, outcome };
-    void keeping.then(kept => this.#settle({ ...kept, outcome }));
+    void keeping.then(kept => this.answerFor({ ...kept, outcome }));
   };
 
   /** What is read of a long result is not kept once more. */

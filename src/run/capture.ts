@@ -21,15 +21,30 @@ const ID_DIGITS = 16;
 export function keepWhole(turn: TurnContext, whole: ModelResult, shown: ModelResult): Promise<ModelResult> | undefined {
   const { captureBytes, resultBytes } = turn.limits;
   if (captureBytes === 0 || turn.interruption.cause !== undefined) return undefined; // a turn that is stopped waits for nothing
-  const text = textLeftOut(whole, shown);
-  if (text === undefined) return undefined;
-  const totalBytes = utf8Length(text);
-  const bytes = encoded(text, Math.min(totalBytes, captureBytes));
+  const left = leftOut(whole, shown, captureBytes);
+  if (left === undefined) return undefined;
+  const { bytes, totalBytes } = left;
   return put(turn, bytes).then(id => {
     if (id === undefined) return shown;
     const capture = Object.freeze({ id, bytes: bytes.length, totalBytes });
     return { ...limitResult(whole, resultBytes, readOn(capture)), capture };
   });
+}
+
+/** What is to be kept, and the size of all of it; `undefined` also for what is larger than the platform can hold a second time. */
+function leftOut(
+  whole: ModelResult,
+  shown: ModelResult,
+  captureBytes: number,
+): { readonly bytes: Uint8Array; readonly totalBytes: number } | undefined {
+  try {
+    const text = textLeftOut(whole, shown);
+    if (text === undefined) return undefined;
+    const totalBytes = utf8Length(text);
+    return { bytes: encoded(text, Math.min(totalBytes, captureBytes)), totalBytes };
+  } catch {
+    return undefined;
+  }
 }
 
 /** The first `most` UTF-8 bytes of a text, without a part of a character at their end. */

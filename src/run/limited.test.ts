@@ -6,7 +6,12 @@ import { addLine, type ContentPart, limited, textOfParts } from './limited.ts';
 /** Says where the text goes on, so that a test can look there. */
 const advice: Advice = { longest: 12, at: offset => ` @${offset}.` };
 
-const text = fc.string({ unit: fc.constantFrom('a', 'é', '漢', '🙂', '\n'), minLength: 1, maxLength: 900 });
+const text = fc.string({
+  unit: fc.constantFrom('a', 'é', '漢', '🙂', '\n'),
+  minLength: 1,
+  maxLength: 900,
+  size: 'max',
+});
 const textPart = text.map((value): ContentPart => ({ type: 'text', text: value }));
 const filePart = fc
   .integer({ min: 0, max: 1_500 })

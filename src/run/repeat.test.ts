@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { RepeatWatch } from './repeat.ts';
+import { digestOf, RepeatWatch } from './repeat.ts';
+import type { RepeatedCall } from './resume.ts';
 
 const RULE = { warn: 3, stop: 6 };
 
@@ -144,18 +145,22 @@ it('a step stays stuck by one call where another of its calls stops being so', (
 });
 
 it('a watch that is given the calls of earlier steps goes on as the one that saw them', () => {
-  const output = (value: string) => ({ type: 'text' as const, value });
   const live = new RepeatWatch({ warn: 2, stop: 4 });
-  const ran: { toolName: string; asked: unknown; output: ReturnType<typeof output> }[][] = [];
+  const ran: RepeatedCall[][] = [];
   for (let step = 1; step <= 3; step++) {
     live.nextStep();
     const line = live.note('a', { n: 1 }, 'r');
-    ran.push([{ toolName: 'a', asked: { n: 1 }, output: output(line === undefined ? 'r' : `r\n\n${line}`) }]);
+    ran.push([{ toolName: 'a', asked: { n: 1 }, result: line === undefined ? 'r' : { digest: digestOf('r') } }]);
   }
-  const restored = new RepeatWatch({ warn: 2, stop: 4 }, ran);
-  for (const watch of [live, restored]) watch.nextStep();
-  expect(restored.note('a', { n: 1 }, 'r')).toBe(live.note('a', { n: 1 }, 'r'));
-  expect(restored.stuck).toEqual({ toolName: 'a', times: 4 });
+  for (const [result, times] of [
+    ['r', 4],
+    ['s', undefined],
+  ] as const) {
+    const restored = new RepeatWatch({ warn: 2, stop: 4 }, ran);
+    restored.nextStep();
+    expect(restored.note('a', { n: 1 }, result) === undefined).toBe(times === undefined);
+    expect(restored.stuck).toEqual(times && { toolName: 'a', times });
+  }
 });
 
 it('a step is stuck exactly if one call of it was in each of the last steps up to the stop, always with one result', () => {

@@ -3,18 +3,22 @@
  * one batch: the same call twice in one response is one step of it.
  */
 
+import { sha256 } from '@noble/hashes/sha2.js';
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import type { LoopBehaviour } from '../define/behaviour.ts';
 import { canonicalJson } from '../define/canonical.ts';
-import type { ToolResultOutput } from '../model/model.ts';
-import { outputText } from './result.ts';
 import type { RepeatedCall } from './resume.ts';
 
 interface Streak {
   readonly toolName: string;
   /** In how many steps in a row the call was made and gave this result. */
   times: number;
-  result: string;
+  /** The result, or its digest where it was read from a journal and had a line added. */
+  result: Shown;
 }
+
+/** A result as text, or as the digest of one. */
+export type Shown = string | { readonly digest: string };
 
 export class RepeatWatch {
   readonly #rule: Exclude<LoopBehaviour['repeat'], false> | undefined;
@@ -26,7 +30,7 @@ export class RepeatWatch {
     this.#rule = rule === false ? undefined : rule;
     for (const calls of ran) {
       this.nextStep();
-      for (const { toolName, asked, output } of calls) this.noteRecorded(toolName, asked, output);
+      for (const { toolName, asked, result } of calls) this.note(toolName, asked, result);
     }
   }
 
@@ -38,17 +42,12 @@ export class RepeatWatch {
   }
 
   /** Notes one call and its result. Gives the line for the result where the call has been repeated too often, else `undefined`. */
-  note(toolName: string, input: unknown, result: string): string | undefined {
+  note(toolName: string, input: unknown, result: Shown): string | undefined {
     if (this.#rule === undefined) return undefined;
     const key = `${toolName} ${canonicalJson(input)}`;
     const streak = this.#streak(key, toolName, result);
     if (streak.times < this.#rule.warn) return undefined;
-    return `${LINE_BEGINS}${ordinal(streak.times)}${LINE_ENDS}`;
-  }
-
-  /** Notes a call whose result was recorded, with the line that it may have been given. */
-  noteRecorded(toolName: string, asked: unknown, output: ToolResultOutput): void {
-    this.note(toolName, asked, textWithoutLine(output));
+    return `Note: this is the same call with the same result for the ${ordinal(streak.times)} time in a row. Repeating it will not help: do something else, or answer with what you have.`;
   }
 
   /** The call that was repeated up to the stop in this step. */
@@ -58,33 +57,30 @@ export class RepeatWatch {
     return undefined;
   }
 
-  #streak(key: string, toolName: string, result: string): Streak {
+  #streak(key: string, toolName: string, result: Shown): Streak {
     const sameStep = this.#current.get(key);
     if (sameStep !== undefined) {
-      if (sameStep.result !== result) {
+      if (!isSame(sameStep.result, result)) {
         sameStep.result = result;
         sameStep.times = 0; // one call, two results: it is not stuck
       }
       return sameStep;
     }
     const before = this.#previous.get(key);
-    const times = before !== undefined && before.result === result ? before.times + 1 : 1;
+    const times = before !== undefined && isSame(before.result, result) ? before.times + 1 : 1;
     const streak = { toolName, times, result };
     this.#current.set(key, streak);
     return streak;
   }
 }
 
-const LINE_BEGINS = 'Note: this is the same call with the same result for the ';
-const LINE_ENDS = ' time in a row. Repeating it will not help: do something else, or answer with what you have.';
-const LINE = new RegExp(`(?:\\n\\n)?${LINE_BEGINS}\\d+(?:st|nd|rd|th)${LINE_ENDS}$`);
+/** What stands for a result's text where it was changed by a line: SHA-256, half of it. */
+export function digestOf(result: Shown): string {
+  return typeof result === 'string' ? bytesToHex(sha256(utf8ToBytes(result))).slice(0, 32) : result.digest;
+}
 
-/** A result's text as it was before its line was added. */
-function textWithoutLine(output: ToolResultOutput): string {
-  if (output.type !== 'content') return outputText(output).replace(LINE, '');
-  const last = output.value.at(-1);
-  const hasLine = last?.type === 'text' && LINE.test(last.text);
-  return outputText(hasLine ? { ...output, value: output.value.slice(0, -1) } : output);
+function isSame(one: Shown, other: Shown): boolean {
+  return typeof one === 'string' && typeof other === 'string' ? one === other : digestOf(one) === digestOf(other);
 }
 
 function ordinal(count: number): string {

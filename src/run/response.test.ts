@@ -97,6 +97,22 @@ describe('a streamed response', () => {
     expect(builder.build(nothingTaken).text).toBe('ab');
   });
 
+  it('that starts one id twice begins a new block with the second', () => {
+    const builder = streamed(
+      ...[
+        { type: 'text-start', id: '0' },
+        { type: 'text-delta', id: '0', delta: 'a' },
+      ],
+      ...[
+        { type: 'text-start', id: '0' },
+        { type: 'text-delta', id: '0', delta: 'b' },
+        { type: 'text-end', id: '0' },
+      ],
+      { type: 'text-delta', id: '0', delta: 'c' },
+    );
+    expect(builder.build(nothingTaken).message.content).toMatchObject([{ text: 'a' }, { text: 'b' }, { text: 'c' }]);
+  });
+
   it("is no call where only arguments were streamed, and takes the call's own where they differ", () => {
     const inputs = [
       { type: 'tool-input-start', id: 'c', toolName: 'a' },

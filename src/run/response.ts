@@ -55,7 +55,7 @@ export interface ModelResponse {
 interface OpenBlock {
   readonly kind: 'text' | 'reasoning';
   /** Unset for one that came whole. */
-  readonly id?: string;
+  readonly id?: unknown;
   text: string;
   metadata: Metadata;
   sealed: boolean;
@@ -71,7 +71,8 @@ type Block =
 /** Collects the parts of one response, and says what it amounts to at any moment. */
 export class ResponseBuilder {
   readonly #blocks: Block[] = [];
-  readonly #open = new Map<string, OpenBlock>();
+  /** Blocks that still grow, by what the provider gives as their id: it may be anything. */
+  readonly #open = { text: new Map<unknown, OpenBlock>(), reasoning: new Map<unknown, OpenBlock>() };
   /** The block that grew last: most deltas are for the same one, and need no look into the map. */
   #growing: OpenBlock | undefined;
   readonly #calls: { id: string; toolName: string; inputText: string; metadata: Metadata }[] = [];
@@ -231,27 +232,29 @@ export class ResponseBuilder {
   }
 
   /** The block that a delta is for; one that was never started begins with it. */
-  #blockOf(kind: 'text' | 'reasoning', id: string): OpenBlock {
+  #blockOf(kind: 'text' | 'reasoning', id: unknown): OpenBlock {
     const last = this.#growing;
     if (last !== undefined && last.id === id && last.kind === kind && !last.sealed) return last;
-    this.#growing = this.#open.get(`${kind} ${id}`) ?? this.#start(kind, id, undefined);
-    return this.#growing;
+    const open = this.#open[kind].get(id);
+    if (open === undefined) return this.#start(kind, id, undefined);
+    this.#growing = open;
+    return open;
   }
 
-  #start(kind: 'text' | 'reasoning', id: string, metadata: Metadata): OpenBlock {
+  #start(kind: 'text' | 'reasoning', id: unknown, metadata: Metadata): OpenBlock {
     const block: OpenBlock = { kind, id, text: '', metadata: metadataOf(`${kind}-start`, metadata), sealed: false };
-    this.#open.set(`${kind} ${id}`, block);
+    this.#open[kind].set(id, block);
+    this.#growing = block;
     this.#blocks.push(block);
     return block;
   }
 
-  #end(kind: 'text' | 'reasoning', id: string, metadata: Metadata): void {
-    const key = `${kind} ${id}`;
-    const block = this.#open.get(key);
+  #end(kind: 'text' | 'reasoning', id: unknown, metadata: Metadata): void {
+    const block = this.#open[kind].get(id);
     if (block === undefined) return;
     block.sealed = true;
     if (metadata !== undefined) block.metadata = metadataOf(`${kind}-end`, metadata);
-    this.#open.delete(key);
+    this.#open[kind].delete(id);
   }
 
   #call({ toolCallId, toolName, input, providerMetadata }: ToolCall): void {

@@ -160,12 +160,15 @@ describe('resultOf', () => {
 describe('withLine', () => {
   const line = 'Note: this is the same call with the same result for the 3rd time in a row.';
   const returns = fc.oneof(
-    fc.string({ unit: 'binary', minLength: 1, maxLength: 3_000 }),
-    fc.array(fc.string({ unit: 'grapheme', maxLength: 300 }), { maxLength: 20 }),
+    fc.string({ unit: 'binary', minLength: 1, maxLength: 3_000, size: 'max' }),
+    fc.array(fc.string({ unit: 'grapheme', maxLength: 300, size: 'max' }), { maxLength: 20, size: 'max' }),
     fc
       .array(
         fc.oneof(
-          fc.record({ type: fc.constant('text' as const), text: fc.string({ unit: 'binary', maxLength: 1_500 }) }),
+          fc.record({
+            type: fc.constant('text' as const),
+            text: fc.string({ unit: 'binary', maxLength: 1_500, size: 'max' }),
+          }),
           fc.record({ type: fc.constant('json' as const), value: fc.jsonValue() }),
           fc.record({
             type: fc.constant('image' as const),

@@ -5,13 +5,16 @@
 import type { LimitReached } from '../errors.ts';
 import type { CallOutcome } from '../journal/journal.ts';
 import type { AssistantMessage, FinishReason, ToolResultOutput, Usage } from '../model/model.ts';
+import type { Shown } from './repeat.ts';
 import { isAnswer, type ModelResponse, type RequestedCall } from './response.ts';
+import { outputText } from './result.ts';
 
 /** A result that stands in the journal. */
 export interface RecordedResult {
   readonly outcome: CallOutcome;
   readonly output: ToolResultOutput;
   readonly endTurn: boolean;
+  readonly resultDigest?: string;
 }
 
 /** What the journal has of the calls of a step. */
@@ -35,7 +38,18 @@ export interface StepUnderWay {
 export interface RepeatedCall {
   readonly toolName: string;
   readonly asked: unknown;
+  readonly result: Shown;
+}
+
+/** A recorded result as the watch over repeats sees it: where a line was added, the digest of what it was before. */
+export function shownOf({
+  output,
+  resultDigest,
+}: {
   readonly output: ToolResultOutput;
+  readonly resultDigest?: string;
+}): Shown {
+  return resultDigest === undefined ? outputText(output) : { digest: resultDigest };
 }
 
 /** All that a turn needs to go on. */

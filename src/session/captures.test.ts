@@ -56,6 +56,7 @@ describe('read_tool_result', () => {
   const text = fc.string({
     unit: fc.constantFrom('a', 'é', '漢', '🙂', '👩‍👧', '\n', '\ufeff'),
     minLength: 1,
+    size: 'max',
     maxLength: 700,
   });
   const HEAD = /^\[bytes (\d+) to (\d+) of (\d+)(?:; read on with offset (\d+)\]|: the end\])\n/;

@@ -20,6 +20,7 @@ import {
   type ResumePoint,
   responseFromRecord,
   type StepUnderWay,
+  shownOf,
 } from '../run/resume.ts';
 import { MOVED_ON } from './gate.ts';
 import { batchOf, type OpenStep, type OpenTurn, SessionState } from './history.ts';
@@ -70,7 +71,7 @@ class Trail {
     if (response.finishReason.unified === 'length' || batchOf(response.message) === undefined) return; // none of them ran
     const calls = responseFromRecord(response).calls.flatMap(call => {
       const result = results.get(call.callId);
-      return result === undefined ? [] : [{ toolName: call.toolName, asked: askedOf(call), output: result.output }];
+      return result === undefined ? [] : [{ toolName: call.toolName, asked: askedOf(call), result: shownOf(result) }];
     });
     this.steps.push(calls);
   }
@@ -96,9 +97,12 @@ export function resumePoint(turn: OpenTurn, ran: ResumePoint['ran']): ResumePoin
 }
 
 function stepUnderWay({ stepId, response, isAnnounced, started, results }: OpenStep): StepUnderWay {
-  const recorded = [...results].map(([callId, { outcome, output, endTurn }]): [string, RecordedResult] => {
-    return [callId, { outcome, output, endTurn: endTurn === true }];
-  });
+  const recorded = [...results].map(
+    ([callId, { outcome, output, endTurn, resultDigest }]): [string, RecordedResult] => {
+      const digest = resultDigest === undefined ? {} : { resultDigest };
+      return [callId, { outcome, output, endTurn: endTurn === true, ...digest }];
+    },
+  );
   const batch: RecordedBatch = { isAnnounced, started, results: new Map(recorded) };
   return { stepId, response: response && responseFromRecord(response), batch };
 }

@@ -498,7 +498,7 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
       get watched() {
         return hub.watched;
       },
-      emit: (event: EphemeralEvent) => hub.emitOf(turnId, event),
+      emit: (event: EphemeralEvent) => hub.emit({ ...event, turnId }),
       emitText: (type, stepId, text) => hub.emitText(turnId, type, stepId, text),
       permission: requests => this.#gates.decide(turnId, interruption, requests),
       takeSteered: () => this.#takeSteered(turnId),

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { JournalDamagedError, JournalError } from '../errors.ts';
 import type { JournalRecord, JournalStore } from '../journal/journal.ts';
 import { memoryStore } from '../journal/memory.ts';
-import { journalStoreKit } from './journal-store-kit.ts';
+import { type JournalStoreCase, journalStoreKit } from './journal-store-kit.ts';
+import type { StoreDamage } from './journal-store-kit-damage.ts';
 
 /** The names of the cases that a memory store with one fault fails. */
 async function failures(faulty: (store: JournalStore) => Partial<JournalStore>): Promise<string[]> {
@@ -53,6 +55,9 @@ describe('the kit finds a store that', () => {
       'a writer that expects records in a session that has none is refused',
       'of two writers that race, exactly one wins',
       'a batch is appended as a whole or not at all',
+      'an append of no records changes nothing, and is refused where it is stale',
+      'a refused append leaves those alone that arrive with it',
+      'writers that race again and again write one journal without a gap',
     ]);
   });
 
@@ -77,7 +82,11 @@ describe('the kit finds a store that', () => {
         for (const record of records) await store.append(id, seq++, [record]);
       },
     }));
-    expect(failed).toEqual(['a batch with a gap in its numbers is refused whole']);
+    expect(failed).toEqual([
+      'a batch with a gap in its numbers is refused whole',
+      'an append of no records changes nothing, and is refused where it is stale',
+      'a refused append leaves those alone that arrive with it',
+    ]);
   });
 
   test('reads in another order', async () => {
@@ -87,13 +96,48 @@ describe('the kit finds a store that', () => {
 
   test('reads from the beginning, whatever is asked', async () => {
     const failed = await failures(store => ({ read: id => store.read(id, 1) }));
-    expect(failed).toEqual(['reading begins at the sequence number asked for']);
+    expect(failed).toEqual([
+      'reading begins at the sequence number asked for',
+      'reading begins in the middle of what was appended together, and ends at the end',
+      'records of several megabytes stand among small ones',
+    ]);
   });
 
   test('loses characters', async () => {
     const failed = await failures(store => ({ read: (id, from) => throughJSON(store.read(id, from)) }));
     expect(failed).toContain('large records come back whole');
     expect(failed).toContain('characters of all kinds and odd keys come back as they were');
+    expect(failed).toContain('bytes, URLs and members that are undefined come back as they were');
+    expect(failed).toContain('records that were frozen throughout come back frozen throughout');
+  });
+
+  test('forgets a session after a thousand', async () => {
+    const failed = await failures(store => ({ list: async () => (await store.list()).slice(0, 999) }));
+    expect(failed).toEqual(['a thousand sessions are all listed, the last written first, and found']);
+  });
+
+  test('takes one append at a time, whatever its session', async () => {
+    const failed = await failures(store => {
+      let busy = false;
+      return {
+        async append(...given) {
+          if (busy) throw new Error('database is locked');
+          busy = true;
+          await Promise.resolve();
+          busy = false;
+          await store.append(...given);
+        },
+      };
+    });
+    expect(failed).toContain('many sessions that write at once keep their order, each its own');
+    expect(failed).toContain('a refused append leaves those alone that arrive with it');
+  });
+
+  test('finds captures by any spelling of their ids', async () => {
+    const failed = await failures(store => ({
+      getCapture: (session, id) => store.getCapture(session, id.toLowerCase()),
+    }));
+    expect(failed).toEqual(['an id that is none finds no capture']);
   });
 
   test('lists by the time of opening', async () => {
@@ -154,3 +198,137 @@ test('each case closes the store that it made, also when it fails', async () => 
   await Promise.allSettled(cases.map(({ run }) => run()));
   expect(closed).toBe(cases.length);
 });
+
+describe('the tests of reopening find a store that', () => {
+  const failures = async (reopened: (store: JournalStore) => JournalStore): Promise<string[]> => {
+    const failed: string[] = [];
+    const create = (): JournalStore => closing(memoryStore());
+    const reopen = async (store: JournalStore): Promise<JournalStore> => {
+      await store.close?.();
+      return reopened(store);
+    };
+    for (const { name, run } of onlyWith(journalStoreKit(create, { reopen }))) {
+      await run().catch(() => failed.push(name));
+    }
+    return failed;
+  };
+
+  test('has no fault: nothing', async () => {
+    expect(await failures(store => closing(keptBy(store)))).toEqual([]);
+  });
+
+  test('keeps nothing', async () => {
+    expect(await failures(() => closing(memoryStore()))).toEqual([
+      'what was appended is there when the store is opened again, and goes on',
+      'closing waits for what was appended',
+      'a store that is closed takes nothing, says so, and may be closed again',
+    ]);
+  });
+
+  test('works on after it was closed', async () => {
+    const failed: string[] = [];
+    const cases = onlyWith(journalStoreKit(memoryStore, { reopen: store => store }));
+    for (const { name, run } of cases) await run().catch(() => failed.push(name));
+    expect(failed).toEqual(['a store that is closed takes nothing, says so, and may be closed again']);
+  });
+});
+
+describe('the tests of damage find a store that', () => {
+  const failures = async (
+    reader: (found: AsyncIterable<JournalRecord>, damage: StoreDamage) => AsyncIterable<JournalRecord>,
+  ) => {
+    const failed: string[] = [];
+    const damage = (store: JournalStore, done: StoreDamage): JournalStore => ({
+      ...through(store),
+      read: (id, from) => (id === done.sessionId ? reader(store.read(id, from), done) : store.read(id, from)),
+    });
+    const cases = onlyWith(journalStoreKit(memoryStore, { damage }));
+    for (const { name, run } of cases) await run().catch(() => failed.push(name));
+    return { failed: failed.length, of: cases.length };
+  };
+
+  test('reports the place: nothing', async () => {
+    const found = await failures(async function* (records, { sessionId, seq }) {
+      for await (const record of records) {
+        if (record.seq === seq) throw new JournalDamagedError(sessionId, seq, 'planned');
+        yield record;
+      }
+    });
+    expect(found).toEqual({ failed: 0, of: 7 });
+  });
+
+  test('leaves out what is damaged', async () => {
+    const found = await failures(async function* (records, { seq }) {
+      for await (const record of records) if (record.seq !== seq) yield record;
+    });
+    expect(found).toEqual({ failed: 7, of: 7 });
+  });
+
+  test('names another place, or none', async () => {
+    const named = await failures(async function* (records, { sessionId, seq }) {
+      for await (const record of records) {
+        if (record.seq === seq) throw new JournalDamagedError(sessionId, seq + 1, 'planned');
+        yield record;
+      }
+    });
+    expect(named).toEqual({ failed: 7, of: 7 });
+    const nameless = await failures(async function* (records, { seq }) {
+      for await (const record of records) {
+        if (record.seq === seq) throw new JournalError('damaged', 'planned');
+        yield record;
+      }
+    });
+    expect(nameless).toEqual({ failed: 7, of: 7 });
+  });
+});
+
+const ALWAYS = new Set(journalStoreKit(memoryStore).map(({ name }) => name));
+
+/** The cases that an option adds. */
+function onlyWith(cases: readonly JournalStoreCase[]): JournalStoreCase[] {
+  return cases.filter(({ name }) => !ALWAYS.has(name));
+}
+
+function through(store: JournalStore): Required<JournalStore> {
+  return {
+    append: async (...given) => store.append(...given),
+    read: (...given) => store.read(...given),
+    list: () => store.list(),
+    find: id => store.find(id),
+    putCapture: (...given) => store.putCapture(...given),
+    getCapture: (...given) => store.getCapture(...given),
+    close: async () => store.close?.(),
+  };
+}
+
+const kept = new WeakMap<JournalStore, JournalStore>();
+
+/** What a store that is closed had. */
+function keptBy(store: JournalStore): JournalStore {
+  return kept.get(store) ?? store;
+}
+
+/** The store, until it is closed. */
+function closing(store: JournalStore): JournalStore {
+  let closed = false;
+  const open = (): JournalStore => {
+    if (closed) throw new JournalError('closed', 'the store is closed');
+    return store;
+  };
+  const reading = async function* (id: string, from: number): AsyncGenerator<JournalRecord> {
+    yield* open().read(id, from);
+  };
+  const one: JournalStore = {
+    append: async (...given) => open().append(...given),
+    read: reading,
+    list: async () => open().list(),
+    find: async id => open().find(id),
+    putCapture: async (...given) => open().putCapture(...given),
+    getCapture: async (...given) => open().getCapture(...given),
+    close: async () => {
+      closed = true;
+    },
+  };
+  kept.set(one, store);
+  return one;
+}

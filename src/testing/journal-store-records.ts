@@ -1,4 +1,5 @@
 /** Records and other data that the tests of a journal store write. */
+import { deepFreeze } from '../freeze.ts';
 import type { JournalRecord } from '../journal/journal.ts';
 import type { JSONValue } from '../model/model.ts';
 
@@ -97,5 +98,5 @@ export function severalKinds(seq: number): JournalRecord[] {
 }
 
 function record(value: JournalRecord): JournalRecord {
-  return Object.freeze(value);
+  return deepFreeze(value);
 }

@@ -8,6 +8,17 @@ export function exchanges(name: string): Recording {
   return readRecording(fileURLToPath(new URL(`${name}.json`, import.meta.url)));
 }
 
+/** The same, with all responses as streams where some are: for Gemini, an event is as good as a body. */
+export function exchangesInOneWay(name: string): Recording {
+  const recording = exchanges(name);
+  if (recording.provider !== 'google') return recording;
+  const streamed = recording.exchanges.map(({ request, response }) => {
+    const { status, body, sse = `data: ${JSON.stringify(body)}\n\n` } = response;
+    return { request, response: { status, headers: { 'content-type': 'text/event-stream' }, sse } };
+  });
+  return { ...recording, exchanges: streamed };
+}
+
 /** Reads a recording. */
 export function readRecording(file: string): Recording {
   return JSON.parse(readFileSync(file, 'utf8'));

@@ -1,0 +1,54 @@
+/** `looprig/sqlite`: journals in one file, for one machine. Needs Node 22.13 or later, and nothing else. */
+import { resolve } from 'node:path';
+import { DefinitionError } from '../../errors.ts';
+import { show } from '../../show.ts';
+import type { JournalStore } from '../journal.ts';
+import { SqliteStore } from './store.ts';
+
+/** What `sqliteStore` takes. */
+export interface SqliteStoreOptions {
+  /** The file: a path, absolute or from the current folder. It is made at the first use; its folder must exist. */
+  readonly file: string;
+  /** How long to wait for a file that another program keeps locked, in milliseconds. Default 5,000. */
+  readonly busyTimeoutMs?: number;
+  /** The most bytes that the file may grow to; an append beyond that fails as on a full disk. Default: what the disk has. */
+  readonly maxBytes?: number;
+}
+
+/**
+ * A journal store in one SQLite file. An append is done when it is on disk; what arrives in one tick is written together. The file is
+ * opened at the first use, which rejects with `JournalError` where it cannot be: `foreign_file`, `newer_format`, `damaged`, `store_failed`.
+ * Several stores, in one process or in several, may use one file. Throws `DefinitionError` for options that it cannot take.
+ */
+export function sqliteStore(options: SqliteStoreOptions): Required<JournalStore> {
+  const { file, busyTimeoutMs = 5_000, maxBytes, ...unknown } = options ?? {};
+  const [stranger] = Object.keys(unknown);
+  if (stranger !== undefined) throw invalid(stranger, `sqliteStore has no option "${stranger}"`, options);
+  if (typeof file !== 'string' || file === '' || file.includes('\0')) {
+    throw invalid('file', `"file" must be the path of a file, not ${show(file)}`, file);
+  }
+  if (file === ':memory:')
+    throw invalid('file', '"file" must be the path of a file: for a store in memory use memoryStore()', file);
+  if (!Number.isSafeInteger(busyTimeoutMs) || busyTimeoutMs < 0 || busyTimeoutMs > 2 ** 31 - 1) {
+    throw invalid(
+      'busyTimeoutMs',
+      `"busyTimeoutMs" must be milliseconds, a whole number from 0, not ${show(busyTimeoutMs)}`,
+      busyTimeoutMs,
+    );
+  }
+  if (maxBytes !== undefined && (!Number.isSafeInteger(maxBytes) || maxBytes < LEAST_BYTES)) {
+    throw invalid(
+      'maxBytes',
+      `"maxBytes" must be a whole number of at least ${LEAST_BYTES}, not ${show(maxBytes)}`,
+      maxBytes,
+    );
+  }
+  return new SqliteStore({ file: resolve(file), busyTimeoutMs, maxBytes });
+}
+
+/** Room for the tables and a few appends. */
+const LEAST_BYTES = 65_536;
+
+function invalid(field: string, message: string, value: unknown): DefinitionError {
+  return new DefinitionError('invalid_option', { field, message, value });
+}

@@ -1,0 +1,112 @@
+/** What the store and the thread that owns its file say to each other. All of it is plain data. */
+
+/** How a file is to be opened. */
+export interface FileOptions {
+  /** An absolute path. */
+  readonly file: string;
+  readonly busyTimeoutMs: number;
+  /** The most bytes that the file may grow to, or `undefined`. */
+  readonly maxBytes: number | undefined;
+}
+
+/** One append: its records are one row. */
+export interface AppendWrite {
+  readonly type: 'append';
+  readonly session: string;
+  readonly expectedSeq: number;
+  readonly count: number;
+  /** When the first and the last record were made. */
+  readonly firstAt: number;
+  readonly lastAt: number;
+  readonly text: string;
+}
+
+interface CaptureWrite {
+  readonly type: 'capture';
+  readonly session: string;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+export type Write = AppendWrite | CaptureWrite;
+
+/** A session as its row has it. */
+export interface SessionRow {
+  readonly session: string;
+  readonly lastSeq: number;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+/** Where a session's records are: the rows that hold them, in order, and what stands before and after them. */
+export interface Located {
+  readonly rows: readonly number[];
+  /** The sequence number of the first record in the rows, and the checksum of the row before them. */
+  readonly firstSeq: number;
+  readonly before: string;
+  /** The checksum that the last row must have. */
+  readonly end: string;
+  /** If the rows are not all that there should be: the number of the first record that is not in them. */
+  readonly missing?: number;
+}
+
+/** The texts of some rows, in order, and what stands before the next. */
+export interface ReadRows {
+  readonly texts: readonly string[];
+  readonly nextSeq: number;
+  readonly before: string;
+  /** What is wrong with the row after those. */
+  readonly damage?: string;
+}
+
+/** What can be asked, and what comes back. */
+export interface Requests {
+  /** Writes in one transaction; each has an outcome of its own. */
+  readonly write: { readonly ask: readonly Write[]; readonly reply: readonly WriteOutcome[] };
+  readonly find: { readonly ask: string; readonly reply: SessionRow | undefined };
+  readonly list: { readonly ask: undefined; readonly reply: readonly SessionRow[] };
+  readonly locate: {
+    readonly ask: { readonly session: string; readonly fromSeq: number };
+    readonly reply: Located | undefined;
+  };
+  readonly rows: {
+    readonly ask: {
+      readonly session: string;
+      readonly rows: readonly number[];
+      readonly nextSeq: number;
+      readonly before: string;
+    };
+    readonly reply: ReadRows;
+  };
+  readonly capture: {
+    readonly ask: { readonly session: string; readonly id: string };
+    readonly reply: Uint8Array | undefined;
+  };
+  readonly close: { readonly ask: undefined; readonly reply: undefined };
+}
+
+export type RequestName = keyof Requests;
+
+/** What became of one write. A capture gives its id. */
+export type WriteOutcome = { readonly id?: string } | { readonly failure: Failure };
+
+/** Why something failed, as data. */
+export interface Failure {
+  readonly kind: 'store_failed' | 'conflict' | 'damaged' | 'foreign_file' | 'newer_format';
+  readonly message: string;
+  /** `conflict`: where the journal really ends. */
+  readonly actualSeq?: number;
+  /** `damaged`: the session's first bad record, where it is known. */
+  readonly seq?: number;
+  /** The platform's own words. */
+  readonly reason?: string;
+}
+
+export interface Question {
+  readonly id: number;
+  readonly name: RequestName;
+  readonly ask: unknown;
+}
+
+export type Answer =
+  | { readonly id: number; readonly reply: unknown }
+  | { readonly id: number; readonly failure: Failure };

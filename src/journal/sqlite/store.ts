@@ -1,0 +1,180 @@
+/**
+ * The store as a program has it. Appends that arrive in one tick, from any session, and those that arrive while a transaction is
+ * under way, share the next one.
+ */
+import { JournalConflictError, JournalDamagedError, JournalError } from '../../errors.ts';
+import { decodeRecords, encodeRecords } from '../codec.ts';
+import type { JournalRecord, JournalStore, StoredSession } from '../journal.ts';
+import { errorOf, FileLink } from './link.ts';
+import { nameOf, sessionOf } from './names.ts';
+import type { FileOptions, SessionRow, Write, WriteOutcome } from './protocol.ts';
+
+interface Queued {
+  readonly write: Write;
+  readonly sessionId: string;
+  resolve(id: string | undefined): void;
+  reject(cause: unknown): void;
+}
+
+/** How many rows are asked for at once. */
+const ROWS_AT_ONCE = 512;
+
+export class SqliteStore implements JournalStore {
+  readonly #file: string;
+  readonly #link: FileLink;
+  #queue: Queued[] = [];
+  /** The transactions under way and to come, until the queue is empty. */
+  #writing: Promise<void> | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: FileOptions) {
+    this.#file = options.file;
+    this.#link = new FileLink(options);
+  }
+
+  async append(sessionId: string, expectedSeq: number, records: readonly JournalRecord[]): Promise<void> {
+    requireGapFree(records, expectedSeq);
+    const write: Write = {
+      type: 'append',
+      session: nameOf(sessionId),
+      expectedSeq,
+      count: records.length,
+      firstAt: timeOf(records[0]),
+      lastAt: timeOf(records.at(-1)),
+      text: textOf(records, expectedSeq),
+    };
+    await this.#write(write, sessionId);
+  }
+
+  async *read(sessionId: string, fromSeq: number): AsyncGenerator<JournalRecord> {
+    const session = nameOf(sessionId);
+    const located = await this.#ask('locate', { session, fromSeq });
+    if (located === undefined) return;
+    let { rows, firstSeq: nextSeq, before } = located;
+    while (rows.length > 0) {
+      const parcel = await this.#ask('rows', { session, rows: rows.slice(0, ROWS_AT_ONCE), nextSeq, before });
+      for (const text of parcel.texts) {
+        for (const record of recordsOf(text, sessionId, nextSeq)) {
+          nextSeq = record.seq + 1;
+          if (record.seq >= fromSeq) yield record;
+        }
+      }
+      if (parcel.damage !== undefined) throw new JournalDamagedError(sessionId, parcel.nextSeq, parcel.damage);
+      rows = rows.slice(parcel.texts.length);
+      before = parcel.before;
+    }
+    if (located.missing !== undefined) throw new JournalDamagedError(sessionId, located.missing, 'it is missing');
+    if (before !== located.end)
+      throw new JournalDamagedError(sessionId, nextSeq - 1, 'it is not the one that was last');
+  }
+
+  async list(): Promise<readonly StoredSession[]> {
+    return (await this.#ask('list', undefined)).map(describe);
+  }
+
+  async find(sessionId: string): Promise<StoredSession | undefined> {
+    const row = await this.#ask('find', nameOf(sessionId));
+    return row && describe(row);
+  }
+
+  async putCapture(sessionId: string, bytes: Uint8Array): Promise<string> {
+    const write: Write = { type: 'capture', session: nameOf(sessionId), bytes: new Uint8Array(bytes) };
+    return String(await this.#write(write, sessionId));
+  }
+
+  async getCapture(sessionId: string, id: string): Promise<Uint8Array | undefined> {
+    return this.#ask('capture', { session: nameOf(sessionId), id });
+  }
+
+  async close(): Promise<void> {
+    this.#closing ??= this.#finish();
+    await this.#closing;
+  }
+
+  async #finish(): Promise<void> {
+    await this.#writing;
+    await this.#link.end();
+  }
+
+  #ask: FileLink['ask'] = async (name, ask) => {
+    this.#requireOpen();
+    return this.#link.ask(name, ask);
+  };
+
+  #requireOpen(): void {
+    if (this.#closing === undefined) return;
+    throw new JournalError('closed', `the store ${this.#file} is closed: make a new one with sqliteStore`);
+  }
+
+  #write(write: Write, sessionId: string): Promise<string | undefined> {
+    this.#requireOpen();
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ write, sessionId, resolve, reject });
+      this.#writing ??= this.#drain();
+    });
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#queue.length > 0) {
+      // To the end of the tick, so that all who were waiting for the last transaction can join this one.
+      await new Promise(next => setImmediate(next));
+      const group = this.#queue;
+      this.#queue = [];
+      try {
+        const outcomes = await this.#link.ask(
+          'write',
+          group.map(({ write }) => write),
+        );
+        for (const [index, queued] of group.entries()) settle(queued, outcomes[index]);
+      } catch (cause) {
+        for (const { reject } of group) reject(cause);
+      }
+    }
+    this.#writing = undefined;
+  }
+}
+
+function settle({ write, sessionId, resolve, reject }: Queued, outcome: WriteOutcome | undefined): void {
+  if (outcome === undefined || !('failure' in outcome)) resolve(outcome?.id);
+  else if (outcome.failure.kind !== 'conflict' || write.type !== 'append') reject(errorOf(outcome.failure));
+  else reject(new JournalConflictError(sessionId, write.expectedSeq, outcome.failure.actualSeq ?? 0));
+}
+
+function requireGapFree(records: readonly JournalRecord[], expectedSeq: number): void {
+  let expected = expectedSeq;
+  for (const { seq } of records) {
+    expected += 1;
+    if (seq === expected) continue;
+    throw new JournalError('store_failed', `a record to append has sequence number ${seq}, ${expected} is next`);
+  }
+}
+
+function textOf(records: readonly JournalRecord[], expectedSeq: number): string {
+  try {
+    return encodeRecords(records);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : 'it cannot be read';
+    throw new JournalError('store_failed', `a record after number ${expectedSeq} cannot be kept: ${reason}`, { cause });
+  }
+}
+
+/** The records of one row. Its checksum was right, so that what cannot be read was written by another program. */
+function recordsOf(text: string, sessionId: string, firstSeq: number): JournalRecord[] {
+  let records: JournalRecord[];
+  try {
+    records = decodeRecords(text);
+  } catch (cause) {
+    throw new JournalDamagedError(sessionId, firstSeq, 'it cannot be read', { cause });
+  }
+  const wrong = records.findIndex(({ seq }, index) => seq !== firstSeq + index);
+  if (wrong < 0) return records;
+  throw new JournalDamagedError(sessionId, firstSeq + wrong, `record ${records[wrong]?.seq} stands in its place`);
+}
+
+function timeOf(record: JournalRecord | undefined): number {
+  return Number.isFinite(record?.at) ? (record?.at ?? 0) : 0;
+}
+
+function describe({ session, lastSeq, createdAt, updatedAt }: SessionRow): StoredSession {
+  return Object.freeze({ sessionId: sessionOf(session), lastSeq, createdAt, updatedAt });
+}
