@@ -143,11 +143,17 @@ function count(value: unknown): number | undefined {
   return typeof value === 'number' ? value : undefined;
 }
 
+/** Nobody may lose a response over its warnings: what is no warning is left out. */
 function warningsFromV2(warnings: readonly LanguageModelV2CallWarning[] | undefined): SharedV4Warning[] {
-  return (warnings ?? []).map(warning => {
-    if (warning.type === 'other') return warning;
-    const details = warning.details === undefined ? {} : { details: warning.details };
-    const feature = warning.type === 'unsupported-tool' ? `tool ${warning.tool.name}` : String(warning.setting);
-    return { type: 'unsupported', feature, ...details };
-  });
+  return Array.isArray(warnings) ? warnings.flatMap(warningFromV2) : [];
+}
+
+function warningFromV2(warning: LanguageModelV2CallWarning): SharedV4Warning[] {
+  if (warning?.type === 'other') return [warning];
+  const details = typeof warning?.details === 'string' ? { details: warning.details } : {};
+  if (warning?.type === 'unsupported-tool') {
+    return [{ type: 'unsupported', feature: `tool ${warning.tool?.name ?? ''}`, ...details }];
+  }
+  if (warning?.type !== 'unsupported-setting') return [];
+  return [{ type: 'unsupported', feature: String(warning.setting), ...details }];
 }

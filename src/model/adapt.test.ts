@@ -593,3 +593,32 @@ describe.each(['v3', 'v2'] as const)('a scripted model of %s', specification => 
     await expect(next).rejects.toBe('stop');
   });
 });
+
+describe('warnings that are none', () => {
+  const odd = [undefined, null, 'careful', 7, { length: 2 }] as unknown[];
+  const finishReason = { unified: 'stop', raw: undefined };
+
+  test.each(odd)('of %j do not lose the response of a v3 model', async warnings => {
+    const { model } = modelV3({ parts: [{ type: 'stream-start', warnings } as never] });
+    const adapted = adaptModel({
+      ...model,
+      doGenerate: async () => ({ content: [], finishReason, usage: v3Usage, warnings }) as never,
+    });
+    expect((await adapted.doGenerate({ prompt: [] })).warnings).toEqual([]);
+    const { stream } = await adapted.doStream({ prompt: [] });
+    expect((await stream.getReader().read()).value).toMatchObject({ type: 'stream-start', warnings: [] });
+  });
+
+  test.each([...odd, [null, 7, { type: 'unsupported-tool' }]])(
+    'of %j do not lose the response of a v2 model',
+    async warnings => {
+      const adapted = adaptModel({
+        ...modelV3({ parts: [] }).model,
+        specificationVersion: 'v2',
+        doGenerate: async () => ({ content: [], finishReason: 'stop', usage: {}, warnings }) as never,
+      } as never);
+      const { warnings: kept } = await adapted.doGenerate({ prompt: [] });
+      expect(kept).toEqual(Array.isArray(warnings) ? [{ type: 'unsupported', feature: 'tool ' }] : []);
+    },
+  );
+});

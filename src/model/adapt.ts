@@ -46,7 +46,7 @@ function createAdapter(model: LanguageModelV3 | LanguageModelV2): LanguageModel 
     },
     async doGenerate(request: ModelRequest) {
       const result = await generate(model, convert(request));
-      return { ...result, warnings: [...result.warnings, ...warningsOf(request)] };
+      return { ...result, warnings: [...listed(result.warnings), ...warningsOf(request)] };
     },
     async doStream(request: ModelRequest) {
       const { stream, ...rest } = await model.doStream(convert(request));
@@ -58,7 +58,7 @@ function createAdapter(model: LanguageModelV3 | LanguageModelV2): LanguageModel 
           transform(older, controller) {
             const part = convertPart(older);
             controller.enqueue(
-              part.type === 'stream-start' ? { ...part, warnings: [...part.warnings, ...warnings] } : part,
+              part.type === 'stream-start' ? { ...part, warnings: [...listed(part.warnings), ...warnings] } : part,
             );
           },
         }),
@@ -74,6 +74,11 @@ async function generate(
 ): Promise<LanguageModelV4GenerateResult> {
   if (model.specificationVersion === 'v3') return resultFromV3(await model.doGenerate(request));
   return resultFromV2(await model.doGenerate(request));
+}
+
+/** A response is not lost over warnings that a provider leaves out, or gives as something else. */
+function listed(warnings: unknown): readonly SharedV4Warning[] {
+  return Array.isArray(warnings) ? warnings : [];
 }
 
 /** The one setting of a request that older models do not know. */

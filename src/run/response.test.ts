@@ -129,6 +129,20 @@ describe('a streamed response', () => {
     expect([builder.isFinished, builder.usage().inputTokens]).toEqual([false, 5]);
   });
 
+  it('has not come to its end either where a call has no arguments, and neither a reason nor a cost is told', () => {
+    const finished = (input: string, unified: 'other' | 'tool-calls', raw: string | undefined, used: object) => {
+      const builder = streamed(call('c', input));
+      builder.finish({ unified, raw }, used as typeof usage);
+      return builder.isFinished;
+    };
+    expect(finished('', 'other', undefined, {})).toBe(false);
+    expect(finished('', 'other', 'unknown', {})).toBe(false);
+    expect(finished('{}', 'other', undefined, {})).toBe(true);
+    expect(finished('', 'tool-calls', undefined, {})).toBe(true);
+    expect(finished('', 'other', 'end_turn', {})).toBe(true);
+    expect(finished('', 'other', undefined, usage)).toBe(true);
+  });
+
   it('keeps its first error, and is finished by its finish alone', () => {
     const builder = streamed({ type: 'error', error: 'first' }, { type: 'error', error: 'second' });
     expect([builder.error, builder.isFinished]).toEqual([{ cause: 'first' }, false]);
@@ -313,6 +327,19 @@ describe('a response is empty', () => {
     ['with text', [{ type: 'text', text: 'a' }], false],
     ['with a call', [call('c')], false],
     ['with a file', [{ type: 'file', mediaType: 'a/b', data: { type: 'data', data: '' } }], false],
+    [
+      "with a call of the provider's own that waits for an approval",
+      [call('s', '{}', { providerExecuted: true })],
+      true,
+    ],
+    [
+      "with a call of the provider's own and its result",
+      [
+        call('s', '{}', { providerExecuted: true }),
+        { type: 'tool-result', toolCallId: 's', toolName: 'a', result: 'found' },
+      ],
+      false,
+    ],
   ])('%s: %3$s', (_, parts, isEmpty) => {
     expect(whole(...parts).build(nothingTaken).isEmpty).toBe(isEmpty);
   });

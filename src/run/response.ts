@@ -83,9 +83,15 @@ export class ResponseBuilder {
   /** The first error that the stream carried as a part. */
   error: { readonly cause: unknown } | undefined;
 
-  /** Whether the response came to its end. The word `interrupted` is a provider's for a stream that ended before that. */
+  /** Whether the response came to its end. */
   get isFinished(): boolean {
-    return this.#finishReason !== undefined && this.#finishReason.unified !== 'interrupted';
+    if (this.#finishReason === undefined) return false;
+    const { unified, raw } = this.#finishReason;
+    if (unified === 'interrupted') return false; // a provider's word for a stream that ended before its end
+    // Older packages have no such word, and end a call that had only begun. They tell neither why the response ended nor what it cost.
+    const tellsNothing = unified === 'other' && (raw === undefined || raw === 'unknown');
+    if (!tellsNothing || !this.#calls.some(({ inputText }) => inputText === '')) return true;
+    return usageOf(this.#usage).totalTokens > 0;
   }
 
   /** Whether the provider finished with an error and gave nothing. */
@@ -200,7 +206,7 @@ export class ResponseBuilder {
       text,
       finishReason: this.#finishReason ?? finishReasonOf(undefined),
       usage: usageOf(this.#usage),
-      isEmpty: calls.length === 0 && text === '' && !content.some(isAnswer),
+      isEmpty: calls.length === 0 && text === '' && saysNothing(content),
     };
   }
 
@@ -289,8 +295,14 @@ export class ResponseBuilder {
 const UNNAMED = 'unnamed';
 
 /** Whether a part says something by itself. A provider's own marks (`custom`) and reasoning do not; text is looked at apart. */
-export function isAnswer(part: AssistantContent): boolean {
+function isAnswer(part: AssistantContent): boolean {
   return part.type !== 'text' && part.type !== 'reasoning' && part.type !== 'custom';
+}
+
+/** Whether there is nothing that could be an answer. A call of the provider's own that has no result waits for something that nobody gives it. */
+export function saysNothing(content: readonly AssistantContent[]): boolean {
+  const results = new Set(content.flatMap(part => (part.type === 'tool-result' ? [part.toolCallId] : [])));
+  return content.every(part => !isAnswer(part) || (part.type === 'tool-call' && !results.has(part.toolCallId)));
 }
 
 /**

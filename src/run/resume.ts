@@ -6,7 +6,7 @@ import type { LimitReached } from '../errors.ts';
 import type { CallOutcome } from '../journal/journal.ts';
 import type { AssistantMessage, FinishReason, ToolResultOutput, Usage } from '../model/model.ts';
 import type { Shown } from './repeat.ts';
-import { isAnswer, type ModelResponse, type RequestedCall } from './response.ts';
+import { type ModelResponse, type RequestedCall, saysNothing } from './response.ts';
 import { outputText } from './result.ts';
 
 /** A result that stands in the journal. */
@@ -91,7 +91,7 @@ export function responseFromRecord(record: {
     const { toolCallId: callId, toolName, input } = part;
     calls.push({ callId, toolName, input, inputText: unparsed.get(callId) ?? JSON.stringify(input) });
   }
-  const isEmpty = calls.length === 0 && text === '' && !message.content.some(isAnswer);
+  const isEmpty = calls.length === 0 && text === '' && saysNothing(message.content);
   return { message, calls, text, finishReason, usage, isEmpty };
 }
 

@@ -212,7 +212,7 @@ class TurnRun {
   ): Promise<TurnResult | undefined> {
     const { output } = this.#turn;
     const { call } = answer;
-    if (response.isEmpty) return this.#fail(emptyResponse(response.finishReason));
+    if (response.isEmpty) return this.#fail(emptyResponse(response));
     const { finishReason } = response;
     const checked =
       output && (await settleInTime(this.#turn, judgeAnswer(output, answer, finishReason), uncheckedOutput));
@@ -358,9 +358,12 @@ function asJson(output: unknown): JSONValue {
   return text === undefined ? null : deepFreeze(JSON.parse(text) as JSONValue);
 }
 
-function emptyResponse(finishReason: FinishReason): ModelError {
+function emptyResponse({ message, finishReason }: ModelResponse): ModelError {
   const reason = finishReason.raw ?? finishReason.unified;
-  return new ModelError('empty_response', `the model gave neither text nor calls (finish reason: ${reason})`, {
-    attempts: 1,
-  });
+  const waiting = message.content.find(part => part.type === 'tool-call' && part.providerExecuted === true);
+  const what =
+    waiting?.type === 'tool-call'
+      ? `the provider gave no answer: its own call of "${waiting.toolName}" has no result, and may wait for an approval, which is not given here`
+      : 'the model gave neither text nor calls';
+  return new ModelError('empty_response', `${what} (finish reason: ${reason})`, { attempts: 1 });
 }

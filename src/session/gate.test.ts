@@ -356,6 +356,15 @@ describe('gates that another process left', () => {
     expect(await decide(request('a', access('write', 'x')))).toEqual([ALLOWED]);
   });
 
+  it('and that are answered just when somebody begins to wait for them tell him', async () => {
+    const { gateId, state } = await left();
+    const { gates, decide } = openGates({ ask: true }, state);
+    const answered = gates.answer(gateId, { decision: 'approve' });
+    const decided = decide(request('a', access('write', 'x')));
+    await answered;
+    expect(await decided).toEqual([ALLOWED]);
+  });
+
   it.each<readonly [string, GateAnswer, object]>([
     ['approved', { decision: 'approve' }, ALLOWED],
     ['denied', { decision: 'deny', reason: 'never' }, refused('never')],

@@ -248,8 +248,6 @@ export class GateKeeper {
   /** Recorded before anything depends on it. */
   async #resolve({ opened }: RecordedGate, permission: Permission, rules: readonly GateRule[] = []): Promise<void> {
     const { gateId, turnId, stepId, callId } = opened;
-    const tell = this.#waiting.get(gateId);
-    this.#waiting.delete(gateId);
     const decided = permission.allowed
       ? {
           decision: 'approved' as const,
@@ -261,9 +259,16 @@ export class GateKeeper {
     try {
       await this.#parts.append([{ type: 'gate.resolved', turnId, stepId, gateId, callId, ...decided }]);
     } catch (error) {
-      tell?.(deny('the decision could not be recorded'));
+      this.#tell(gateId, deny('the decision could not be recorded'));
       throw error;
     }
+    this.#tell(gateId, permission);
+  }
+
+  /** Tells who waits for the gate by now: a turn that is resumed may have come while the decision was written. */
+  #tell(gateId: string, permission: Permission): void {
+    const tell = this.#waiting.get(gateId);
+    this.#waiting.delete(gateId);
     tell?.(permission);
   }
 

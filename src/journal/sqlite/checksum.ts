@@ -1,18 +1,17 @@
 /** The checksum of a row: over its session, its numbers, its text, and the checksum of the row before it. */
 import { createHash, hash } from 'node:crypto';
 
-/** Half of a SHA-256: it finds damage, and a row that was altered, moved, left out or put in. */
-const BYTES = 16;
+/** Six bits each: enough of a SHA-256 to find damage, and a row that was altered, moved, left out or put in. */
+const CHARACTERS = 22;
 
-/** `before` is the checksum of the row before, in hexadecimal digits; of the first row it is empty. */
-export function checksumOf(before: string, session: string, firstSeq: number, lastSeq: number, text: string): Buffer {
+/** What stands in the place of a checksum before the first row. */
+export const BEGINNING = '';
+
+/** `before` is the checksum of the row before. */
+export function checksumOf(before: string, session: string, firstSeq: number, lastSeq: number, text: string): string {
   // The session comes as JSON, so that no name can look like the end of another.
   const head = `${before} ${firstSeq} ${lastSeq} ${JSON.stringify(session)}\n`;
-  return hash('sha256', head + text, 'buffer').subarray(0, BYTES);
-}
-
-export function hex(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex');
+  return hash('sha256', head + text, 'base64url').slice(0, CHARACTERS);
 }
 
 export function sha256(bytes: Uint8Array): Buffer {
