@@ -118,7 +118,7 @@ function requireLength(text: string): void {
   if (text.length !== length) throw new Error(`the text has ${text.length} characters, not ${length}`);
 }
 
-/** Prints the table of W5. Programs take turns, run by run, with a collection of garbage before each. */
+/** Prints the table of W5. Programs take turns, run by run, and garbage is collected before each round of them. */
 export async function measureDeltas(rounds: number): Promise<void> {
   setFlagsFromString('--expose-gc');
   const collectGarbage = runInNewContext('gc') as () => void;
@@ -128,8 +128,8 @@ export async function measureDeltas(rounds: number): Promise<void> {
   for (const [stream, model] of Object.entries(models)) {
     const times = names.map((): number[] => []);
     for (let round = -15; round < rounds; round++) {
+      collectGarbage();
       for (const [index, program] of Object.values(programs).entries()) {
-        collectGarbage();
         const time = await program(model());
         if (round >= 0) times[index]?.push(time);
       }

@@ -110,9 +110,11 @@ async function permitAll(
   prepared: readonly Preparation[],
   recorded: RecordedBatch | undefined,
 ): Promise<readonly Preparation[]> {
-  const asking = prepared.flatMap((preparation, index) =>
-    preparation.call !== undefined && preparation.call.access.length > 0 ? [index] : [],
+  const isAsked = (index: number): boolean => recorded !== undefined && turn.hasGate(calls[index]!.callId);
+  const asking = prepared.flatMap(({ call }, index) =>
+    call !== undefined && (call.access.length > 0 || isAsked(index)) ? [index] : [],
   );
+  if (recorded !== undefined) await withdrawGates(turn, calls, prepared);
   if (asking.length === 0) return prepared;
   const requests = asking.map(index => {
     const { access, summary } = prepared[index]!.call as PreparedCall;
@@ -140,6 +142,16 @@ async function permitAll(
     };
   }
   return permitted;
+}
+
+/** A call that another process asked for may be one that cannot be made now: its tool is gone, or takes other arguments. */
+async function withdrawGates(
+  turn: TurnContext,
+  calls: readonly RequestedCall[],
+  prepared: readonly Preparation[],
+): Promise<void> {
+  const gone = calls.filter(({ callId }, index) => prepared[index]?.refused !== undefined && turn.hasGate(callId));
+  if (gone.length > 0) await turn.withdrawGates(gone.map(({ callId }) => callId));
 }
 
 /** A call whose arguments a person changed: checked like the model's own, and its result says so. */

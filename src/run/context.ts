@@ -72,6 +72,10 @@ export interface TurnContext {
   /** As `emit`, for the events that come thousands of times a step. */
   emitText(type: 'text.delta' | 'reasoning.delta', stepId: string, text: string): void;
   readonly permission: PermissionPort;
+  /** Whether a person was asked about the call, by this process or another: the answer is the rule then. */
+  hasGate(callId: string): boolean;
+  /** Closes the gates of calls that cannot be made any more, as denied. */
+  withdrawGates(callIds: readonly string[]): Promise<void>;
   /** Records that fold what the user said meanwhile into the history; empty if nothing was said. */
   takeSteered(): readonly JournalEntry[];
   /** A number from 0 to 1, for the jitter of retries. */

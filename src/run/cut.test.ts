@@ -7,7 +7,11 @@ const NOTE = /\n\[… (\d+) of (\d+) bytes left out here\. .* …\]\n/;
 
 const texts = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 4_000, size: 'max' }),
-  fc.string({ unit: fc.constantFrom('a', 'é', '漢', '🙂', '\ud800', '\udc00', '\n'), maxLength: 4_000, size: 'max' }),
+  fc.string({
+    unit: fc.constantFrom('a', 'é', '漢', '🙂', '\ud800', '\udc00', '\n', '\ufeff'),
+    maxLength: 4_000,
+    size: 'max',
+  }),
 );
 
 describe('cut', () => {

@@ -4,7 +4,7 @@ import { type Advice, utf8Length } from './cut.ts';
 import { addLine, type ContentPart, limited, textOfParts } from './limited.ts';
 
 /** Says where the text goes on, so that a test can look there. */
-const advice: Advice = { longest: 12, at: offset => ` @${offset}.` };
+const advice: Advice = { longest: 44, at: offset => ` Go on there, in the one text of all: @${offset}.` };
 
 const text = fc.string({
   unit: fc.constantFrom('a', 'é', '漢', '🙂', '\n'),
@@ -109,7 +109,7 @@ describe('addLine', () => {
         const shown = String(output.type === 'text' && output.value);
         expect(utf8Length(shown)).toBeLessThanOrEqual(limit);
         expect(shown.endsWith(lines.join(''))).toBe(true);
-        const found = /^([\s\S]*?)\n\[… (\d+) of (\d+) bytes left out here\.(?: @(\d+)\.)?.* …\]\n([\s\S]*)$/.exec(
+        const found = /^([\s\S]*?)\n\[… (\d+) of (\d+) bytes left out here\.(?:.* @(\d+)\.)?.* …\]\n([\s\S]*)$/.exec(
           shown,
         );
         if (found === null) {
@@ -125,6 +125,22 @@ describe('addLine', () => {
       }),
       { numRuns: 1_000 },
     );
+  });
+
+  it('that takes the room of one more part lets the note send the reader to the start', () => {
+    const given = ['a', 'b', 'c', 'd'].map((letter): ContentPart => ({ type: 'text', text: letter.repeat(150) }));
+    const once = limited({ type: 'content', value: given }, 560, advice);
+    expect(partsOf(once).map(part => part.type === 'text' && part.text)).toEqual([
+      'a'.repeat(150),
+      'b'.repeat(150),
+      '[… 2 of 4 parts left out here: they are larger than a result may be. Go on there, in the one text of all: @304. …]',
+    ]);
+    const twice = partsOf(addLine(once, 360, '\n\nNote.'));
+    expect(twice.map(part => part.type === 'text' && part.text)).toEqual([
+      'a'.repeat(150),
+      '[… 3 of 4 parts left out here: they are larger than a result may be. Go on there, in the one text of all: @0. …]',
+      'Note.',
+    ]);
   });
 
   it('twice counts parts that are left out once, in one note', () => {

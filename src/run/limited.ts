@@ -61,11 +61,12 @@ function marked<T extends object>(shown: T, mark: CutMark | undefined): T {
   return shown;
 }
 
-/** What a note about parts that were left out stands for: how many parts there were, and what it says of the first that is not there. */
+/** What a note about parts that were left out stands for: how many parts there were, what it says, and what it says if more go. */
 interface PartsMark {
   readonly total: number;
   readonly omitted: number;
   readonly advice: string;
+  readonly fromStart: string;
 }
 
 const partsMarks = new WeakMap<object, PartsMark>();
@@ -79,7 +80,8 @@ function limitedParts(given: ContentPart[], resultBytes: number, advice?: Advice
   const earlier = note && partsMarks.get(note);
   const parts = given.filter(part => part !== note);
   const total = earlier?.total ?? parts.length;
-  const longest = Math.max(utf8Length(earlier?.advice ?? ASK_FOR_FEWER), advice?.longest ?? 0);
+  const said = earlier === undefined ? [ASK_FOR_FEWER] : [earlier.advice, earlier.fromStart];
+  const longest = Math.max(...said.map(utf8Length), advice?.longest ?? 0);
   const places = advice === undefined ? undefined : partPlaces(parts);
   let left = resultBytes - utf8Length(partsNote(total, total, '')) - longest;
   let firstOmitted: number | undefined;
@@ -95,12 +97,20 @@ function limitedParts(given: ContentPart[], resultBytes: number, advice?: Advice
   }
   const omitted = (earlier?.omitted ?? 0) + parts.length - kept.length;
   if (omitted === 0) return kept;
-  const first = firstOmitted === undefined ? undefined : advice?.at(places?.[firstOmitted] ?? 0);
-  const mark = { total, omitted, advice: first ?? (earlier?.omitted === omitted ? earlier.advice : ASK_FOR_FEWER) };
-  const said = partsNote(omitted, total, mark.advice);
-  const part: ContentPart = { type: 'text', text: cut(said, resultBytes) };
+  const mark = earlier
+    ? { ...earlier, omitted, advice: omitted === earlier.omitted ? earlier.advice : earlier.fromStart }
+    : partsMark(total, omitted, firstOmitted === undefined ? undefined : places?.[firstOmitted], advice);
+  const part: ContentPart = { type: 'text', text: cut(partsNote(omitted, total, mark.advice), resultBytes) };
   partsMarks.set(part, mark);
   return [...kept, part];
+}
+
+/** `place` is where the first text that is left out begins; `undefined` for none that could be read. */
+function partsMark(total: number, omitted: number, place: number | undefined, advice: Advice | undefined): PartsMark {
+  if (place === undefined || advice === undefined) {
+    return { total, omitted, advice: ASK_FOR_FEWER, fromStart: advice?.at(0) ?? ASK_FOR_FEWER };
+  }
+  return { total, omitted, advice: advice.at(place), fromStart: advice.at(0) };
 }
 
 /** The part as it fits in `left` bytes: whole, a text cut, or not at all. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { retryDelay } from './retry.ts';
+import { failureText, retryDelay } from './retry.ts';
 
 const failed = (cause: unknown, kind = 'request_failed') => ({ kind, cause });
 const wait = (cause: unknown, kind?: string): number | undefined => retryDelay(failed(cause, kind), 1, 2, 1, 0);
@@ -24,6 +24,11 @@ describe('whether to try again', () => {
     ['a bad request', { statusCode: 400 }, false],
     ['a lost connection', Object.assign(new Error('x'), { code: 'ECONNRESET' }), true],
     ['a lost connection, further down', new TypeError('fetch failed', { cause: { code: 'UND_ERR_SOCKET' } }), true],
+    ['a stream that closed too early', Object.assign(new Error('x'), { code: 'ERR_STREAM_PREMATURE_CLOSE' }), true],
+    ['a lost stream of HTTP/2', Object.assign(new Error('x'), { code: 'ERR_HTTP2_STREAM_ERROR' }), true],
+    ['a name that is not found', new TypeError('fetch failed', { cause: { code: 'ENOTFOUND' } }), true],
+    ['a lost connection, as Bun says it', Object.assign(new Error('x'), { code: 'ConnectionClosed' }), true],
+    ['a wrong argument', Object.assign(new Error('x'), { code: 'ERR_INVALID_ARG_TYPE' }), false],
     ['a lost connection, as browsers say it', new TypeError('Failed to fetch'), true],
     ['a lost connection, as Safari says it', new TypeError('Load failed'), true],
     ['a cause that is its own cause', cyclic(), false],
@@ -112,5 +117,27 @@ describe('how long to wait', () => {
     [{ 'retry-after': 'Wed, 31 Dec 1969 23:59:00 GMT' }, 0],
   ])('heeds %j', (responseHeaders, delay) => {
     expect(wait({ isRetryable: true, responseHeaders })).toBe(delay);
+  });
+});
+
+describe('what is said of a failure', () => {
+  const parsing = new Error('incorrect header check');
+  it.each([
+    ['the provider’s sentence', { message: 'slow down', statusCode: 429 }, 'slow down'],
+    ['the status, where there is no sentence', { message: '', statusCode: 502 }, 'HTTP status 502'],
+    ['the status, where the sentence is blank', { message: ' ', statusCode: 400 }, 'HTTP status 400'],
+    [
+      'why a response could not be read',
+      {
+        message: 'Failed to process successful response',
+        statusCode: 200,
+        cause: new TypeError('terminated', { cause: parsing }),
+      },
+      'HTTP status 200, the response could not be read (incorrect header check)',
+    ],
+    ['nothing, where nothing is known', { message: '' }, 'it failed without a message'],
+    ['a word', 'no', 'no'],
+  ])('is %s', (_, cause, text) => {
+    expect(failureText(cause)).toBe(text);
   });
 });

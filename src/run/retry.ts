@@ -1,4 +1,5 @@
-/** Whether a failed model request is worth another try, and how long to wait before it. */
+/** Whether a failed model request is worth another try, how long to wait before it, and what to say of it. */
+import { messageOf } from './result.ts';
 
 /** The first wait, doubled for each try after it, and the longest one. With jitter a wait is between half of it and all of it. */
 const FIRST_DELAY_MS = 1_000;
@@ -13,9 +14,15 @@ const PASSING_STATUSES: ReadonlySet<number> = new Set([408, 409, 425, 429]);
 /** Error types that providers send inside a stream for faults that pass. */
 const PASSING_TYPES = /overloaded|rate_limit|api_error|server_error|timeout|unavailable/i;
 
-/** Network failures, by the code that the platform gives them. */
-const NETWORK_CODES =
-  /^(ECONNRESET|ECONNREFUSED|ECONNABORTED|EPIPE|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|EAI_AGAIN|UND_ERR_\w+)$/;
+/** Network failures, by the code that the platform gives them: of systems, of Node's streams, of Bun. */
+const NETWORK_CODES: ReadonlySet<string> = new Set([
+  ...['ECONNRESET', 'ECONNREFUSED', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'ENETUNREACH', 'EHOSTUNREACH'],
+  ...['EAI_AGAIN', 'ENOTFOUND', 'ERR_STREAM_PREMATURE_CLOSE'],
+  ...['ConnectionClosed', 'ConnectionRefused', 'FailedToOpenSocket'],
+]);
+
+/** The same, of Node's HTTP client and of its HTTP/2, which have many. */
+const NETWORK_CODE_STARTS = /^(UND_ERR|ERR_HTTP2)_/;
 
 /** What platforms say of a request or a response that the network lost, all of them in a `TypeError`. */
 const NETWORK_MESSAGES =
@@ -73,7 +80,7 @@ function errorWords(cause: unknown): readonly string[] {
 function isNetworkError(cause: unknown, depth: number): boolean {
   if (typeof cause !== 'object' || cause === null || depth > 4) return false;
   const code = field(cause, 'code');
-  if (typeof code === 'string' && NETWORK_CODES.test(code)) return true;
+  if (typeof code === 'string' && (NETWORK_CODES.has(code) || NETWORK_CODE_STARTS.test(code))) return true;
   const name = field(cause, 'name');
   if (name === 'TimeoutError' || name === 'AbortError') return true; // the provider's own: ours ends the turn before this is asked
   const message = field(cause, 'message');
@@ -104,4 +111,25 @@ function field(value: unknown, name: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** What packages say where they know no more than that something failed. HTTP/2 has no text for a status. */
+const SAYS_NOTHING = /^\s*(Failed to process (successful|error) response)?\s*$/;
+
+/** What failed, in a sentence: what the provider said of it, else the response's status and the first thing that went wrong. */
+export function failureText(cause: unknown): string {
+  const said = field(cause, 'message');
+  if (typeof said !== 'string' || !SAYS_NOTHING.test(said)) return messageOf(cause);
+  const status = statusOf(cause);
+  const reason = rootOf(cause, 0);
+  const known = [
+    ...(status === undefined ? [] : [`HTTP status ${status}`]),
+    ...(reason === cause ? [] : [`the response could not be read (${messageOf(reason)})`]),
+  ];
+  return known.length === 0 ? messageOf(cause) : known.join(', ');
+}
+
+function rootOf(cause: unknown, depth: number): unknown {
+  const deeper = field(cause, 'cause');
+  return deeper === undefined || deeper === null || depth > 4 ? cause : rootOf(deeper, depth + 1);
 }

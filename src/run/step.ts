@@ -9,12 +9,11 @@ import type { TurnContext } from './context.ts';
 import { STOPPED } from './interruption.ts';
 import { modelRequest, type StepRequest } from './request.ts';
 import { type ModelResponse, ResponseBuilder } from './response.ts';
-import { messageOf } from './result.ts';
-import { retryDelay } from './retry.ts';
+import { failureText, retryDelay } from './retry.ts';
 
 /** How a step's model call ended. */
 export type StepReply =
-  | { readonly kind: 'response'; readonly response: ModelResponse }
+  | { readonly kind: 'response'; readonly response: ModelResponse; readonly attempts: number }
   | { readonly kind: 'stopped'; readonly partial: ResponseBuilder }
   | { readonly kind: 'failed'; readonly error: ModelError; readonly partial: ResponseBuilder };
 
@@ -25,7 +24,7 @@ export async function requestModel(turn: TurnContext, step: StepRequest): Promis
     if (turn.interruption.cause !== undefined) return { kind: 'stopped', partial: builder };
     const attempted = await attemptRequest(turn, step, modelRequest(turn, step), builder);
     if (turn.interruption.cause !== undefined) return { kind: 'stopped', partial: builder };
-    if (attempted.response !== undefined) return { kind: 'response', response: attempted.response };
+    if (attempted.response !== undefined) return { kind: 'response', response: attempted.response, attempts: attempt };
     const { failure } = attempted;
     const delayMs = retryDelay(failure, attempt, turn.behaviour.modelRetries, turn.random(), turn.clock.now());
     if (delayMs === undefined) return { kind: 'failed', error: modelError(failure, attempt), partial: builder };
@@ -35,10 +34,12 @@ export async function requestModel(turn: TurnContext, step: StepRequest): Promis
       stepId: step.stepId,
       attempt: attempt + 1,
       delayMs,
-      reason: messageOf(failure.cause),
+      reason: failureText(failure.cause),
     };
     await turn.append([retrying]);
-    if ((await turn.interruption.race(sleep(turn, delayMs))) === STOPPED) return { kind: 'stopped', partial: builder };
+    // What the attempt had shown was taken back.
+    const waited = await turn.interruption.race(sleep(turn, delayMs));
+    if (waited === STOPPED) return { kind: 'stopped', partial: new ResponseBuilder() };
   }
 }
 
@@ -79,6 +80,7 @@ async function generate(
 ): Promise<AttemptFailure | undefined> {
   const generated = await turn.interruption.race(turn.mode.model.doGenerate(request));
   if (generated === STOPPED) return undefined;
+  if (!Array.isArray(generated?.content)) throw new TypeError('the provider gave no list of content');
   for (const part of generated.content) builder.addWhole(part);
   builder.finish(generated.finishReason, generated.usage);
   return undefined;
@@ -92,7 +94,10 @@ async function stream(
 ): Promise<AttemptFailure | undefined> {
   const streaming = turn.mode.model.doStream(request);
   const started = await turn.interruption.race(streaming);
-  if (started !== STOPPED) return readStream(turn, step, started.stream, builder);
+  if (started !== STOPPED) {
+    if (typeof started?.stream?.getReader !== 'function') throw new TypeError('the provider gave no stream of parts');
+    return readStream(turn, step, started.stream, builder);
+  }
   // A stream that comes after all is not left open.
   streaming.then(({ stream: late }) => late.cancel()).then(undefined, () => {});
   return undefined;
@@ -151,22 +156,24 @@ function readAll(
   });
 }
 
+/** Readers are told only what is what it should be: a provider may send anything. */
 function emitDelta(turn: TurnContext, stepId: string, part: ModelStreamPart, inputs: Map<string, string>): void {
   switch (part.type) {
     case 'text-delta':
-      turn.emitText('text.delta', stepId, part.delta);
+      if (typeof part.delta === 'string') turn.emitText('text.delta', stepId, part.delta);
       break;
     case 'reasoning-delta':
-      turn.emitText('reasoning.delta', stepId, part.delta);
+      if (typeof part.delta === 'string') turn.emitText('reasoning.delta', stepId, part.delta);
       break;
     case 'tool-input-start':
-      if (part.providerExecuted !== true && part.toolName !== STRUCTURED_OUTPUT_TOOL_NAME)
-        inputs.set(part.id, part.toolName);
+      if (typeof part.toolName !== 'string' || part.toolName === STRUCTURED_OUTPUT_TOOL_NAME) break;
+      if (part.providerExecuted !== true) inputs.set(part.id, part.toolName);
       break;
     case 'tool-input-delta': {
-      const toolName = inputs.get(part.id);
-      if (toolName !== undefined)
-        turn.emit({ type: 'tool.input.delta', stepId, inputId: part.id, toolName, text: part.delta });
+      const { id: inputId, delta: text } = part;
+      const toolName = inputs.get(inputId);
+      if (toolName === undefined || typeof inputId !== 'string' || typeof text !== 'string') break;
+      turn.emit({ type: 'tool.input.delta', stepId, inputId, toolName, text });
       break;
     }
     default:
@@ -185,7 +192,7 @@ function modelError(failure: AttemptFailure, attempts: number): ModelError {
     provider_error: 'the provider gave no answer',
   }[failure.kind];
   const times = attempts === 1 ? '' : ` ${attempts} times`;
-  return new ModelError(failure.kind, `${what}${times}: ${messageOf(failure.cause)}`, {
+  return new ModelError(failure.kind, `${what}${times}: ${failureText(failure.cause)}`, {
     attempts,
     cause: failure.cause,
   });

@@ -111,11 +111,12 @@ class TurnRun {
     const turn = this.#turn;
     const stepId = recorded?.stepId ?? `${turn.turnId}.${++this.#step}`;
     let response = recorded?.response;
+    let attempts = 1;
     if (response === undefined) {
       const note = await this.#begin(stepId, recorded !== undefined);
       const reply = await requestModel(turn, { stepId, note, toolsOff: this.#closing !== undefined });
       if (reply.kind !== 'response') return this.#endWithoutResponse(stepId, reply);
-      response = reply.response;
+      ({ response, attempts } = reply);
       this.#take(stepId, response);
       if (this.#isPaused(response)) {
         this.#commit(stepId);
@@ -123,7 +124,10 @@ class TurnRun {
       }
     }
     const sorted = sortResponse(turn.output, response);
-    if (sorted.kind === 'answer') return this.#answer(stepId, response, sorted);
+    if (sorted.kind === 'answer') {
+      if (response.isEmpty) return this.#fail(emptyResponse(response, attempts));
+      return this.#answer(stepId, response, sorted);
+    }
     const reached = this.#closing ?? this.#budget.admit(sorted.calls.length);
     if (reached !== undefined && (this.#closing !== undefined || turn.behaviour.atLimit === 'fail')) {
       return this.#fail(new ToolLimitError(reached));
@@ -212,7 +216,6 @@ class TurnRun {
   ): Promise<TurnResult | undefined> {
     const { output } = this.#turn;
     const { call } = answer;
-    if (response.isEmpty) return this.#fail(emptyResponse(response));
     const { finishReason } = response;
     const checked =
       output && (await settleInTime(this.#turn, judgeAnswer(output, answer, finishReason), uncheckedOutput));
@@ -358,12 +361,12 @@ function asJson(output: unknown): JSONValue {
   return text === undefined ? null : deepFreeze(JSON.parse(text) as JSONValue);
 }
 
-function emptyResponse({ message, finishReason }: ModelResponse): ModelError {
+function emptyResponse({ message, finishReason }: ModelResponse, attempts: number): ModelError {
   const reason = finishReason.raw ?? finishReason.unified;
   const waiting = message.content.find(part => part.type === 'tool-call' && part.providerExecuted === true);
   const what =
     waiting?.type === 'tool-call'
       ? `the provider gave no answer: its own call of "${waiting.toolName}" has no result, and may wait for an approval, which is not given here`
       : 'the model gave neither text nor calls';
-  return new ModelError('empty_response', `${what} (finish reason: ${reason})`, { attempts: 1 });
+  return new ModelError('empty_response', `${what} (finish reason: ${reason})`, { attempts });
 }

@@ -120,6 +120,13 @@ export class GateKeeper {
     }
   }
 
+  /** Closes the gates of calls that cannot be made any more. */
+  async withdraw(callIds: readonly string[]): Promise<void> {
+    const gates = callIds.flatMap(callId => this.#parts.state.gates.get(callId) ?? []);
+    const open = gates.filter(({ opened, resolved }) => resolved === undefined && !this.#claimed.has(opened.gateId));
+    await Promise.all(open.map(gate => this.#resolve(gate, deny('the call cannot be made any more'))));
+  }
+
   /** Takes a person's answer. Refused for a gate that is unknown, decided or expired, and for an answer that is none. */
   async answer(gateId: string, given: GateAnswer): Promise<void> {
     const gate = this.#openGate(gateId);

@@ -501,6 +501,8 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
       emit: (event: EphemeralEvent) => hub.emit({ ...event, turnId }),
       emitText: (type, stepId, text) => hub.emitText(turnId, type, stepId, text),
       permission: requests => this.#gates.decide(turnId, interruption, requests),
+      hasGate: callId => state.gates.has(callId),
+      withdrawGates: callIds => this.#gates.withdraw(callIds),
       takeSteered: () => this.#takeSteered(turnId),
       random: () => Math.random(),
     };

@@ -1,5 +1,16 @@
 /** A medium that lies: whatever bytes of the file are changed, a journal comes back as it was written, or the damage is said. */
-import { closeSync, copyFileSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  copyFileSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -71,13 +82,13 @@ describe('a change of what the tables say', () => {
   test.each([
     ['the number of a row', 'UPDATE batch SET first_seq = first_seq + 1 WHERE session = 1 AND first_seq = 11', 11],
     ['the last number of a row', 'UPDATE batch SET last_seq = last_seq + 1 WHERE session = 1 AND first_seq = 11', 11],
-    ['the checksum of a row', "UPDATE batch SET checksum = x'00' WHERE session = 1 AND first_seq = 11", 11],
+    ['the checksum of a row', "UPDATE batch SET checksum = 'AA' WHERE session = 1 AND first_seq = 11", 11],
     ['the link of a row', 'UPDATE batch SET previous = previous - 1 WHERE session = 1 AND first_seq = 11', 41],
     ['a link in a circle', 'UPDATE batch SET previous = id WHERE session = 1 AND first_seq = 11', 41],
     ['the session of a row', 'UPDATE batch SET session = 2 WHERE session = 1 AND first_seq = 11', 11],
     ['the last number of the session', 'UPDATE session SET last_seq = 38 WHERE id = 1', 41],
     ['the last row of the session', 'UPDATE session SET last_batch = last_batch - 6 WHERE id = 1', 41],
-    ['the checksum of the session', "UPDATE session SET checksum = x'00' WHERE id = 1", 40],
+    ['the checksum of the session', "UPDATE session SET checksum = 'AA' WHERE id = 1", 40],
     [
       'rows of another session in place of its own',
       `
@@ -166,6 +177,70 @@ test('a file that ends too early is said to be damaged', async () => {
       expect(readings.filter(({ error }) => error !== undefined).length).toBeGreaterThan(0);
     });
   }
+});
+
+describe('a log that was left by a process that ended', () => {
+  /** A file and its log, as they are while a store has them open, with nine appends after the one that made the session. */
+  async function leftOpen(name: string): Promise<string> {
+    const file = join(folder, `${name}.db`);
+    const source = join(folder, `${name}-source.db`);
+    const store = sqliteStore({ file: source });
+    for (let seq = 1; seq <= 10; seq++) await store.append('a', seq - 1, [note(seq)]);
+    for (const suffix of ['', '-wal']) copyFileSync(`${source}${suffix}`, `${file}${suffix}`);
+    await store.close();
+    return file;
+  }
+
+  const frames = (file: string): number => (statSync(`${file}-wal`).size - 32) / 4_120;
+
+  test('is read to its end', async () => {
+    const file = await leftOpen('left');
+    expect(frames(file)).toBeGreaterThan(10);
+    const { seen, error } = await withStore(file, store => readAsFarAsPossible(store, 'a'));
+    expect({ seen, error }).toEqual({ seen: numbers(1, 10).map(seq => note(seq)), error: undefined });
+  });
+
+  test('and is damaged before commits that were acknowledged is refused, and stays as it is', async () => {
+    const file = await leftOpen('garbled');
+    const at = 32 + Math.floor(frames(file) / 2) * 4_120;
+    overwrite(`${file}-wal`, at + 2_000, everyByte(10));
+    const before = ['', '-wal'].map(suffix => readFileSync(`${file}${suffix}`, 'base64'));
+    const { seen, error } = await withStore(file, store => readAsFarAsPossible(store, 'a'));
+    expect(seen).toEqual([]);
+    expect(error).toMatchObject({ name: 'JournalError', kind: 'damaged' });
+    expect(String(error)).toMatch(new RegExp(`-wal is damaged from byte ${at} on, and \\d commits come after it`));
+    expect(['', '-wal'].map(suffix => readFileSync(`${file}${suffix}`, 'base64'))).toEqual(before);
+  });
+
+  test('and has a damaged header is refused', async () => {
+    const file = await leftOpen('headless');
+    overwrite(`${file}-wal`, 8, everyByte(16));
+    const { error } = await withStore(file, store => readAsFarAsPossible(store, 'a'));
+    expect(error).toMatchObject({ name: 'JournalError', kind: 'damaged' });
+    expect(String(error)).toContain('-wal is damaged from byte 0 on');
+  });
+
+  test('and ends within a commit is read up to that commit, which nobody was told of', async () => {
+    const file = await leftOpen('torn');
+    truncateSync(`${file}-wal`, statSync(`${file}-wal`).size - 100);
+    const { seen, error } = await withStore(file, store => readAsFarAsPossible(store, 'a'));
+    expect({ seen, error }).toEqual({ seen: numbers(1, 9).map(seq => note(seq)), error: undefined });
+  });
+
+  test('of one page after another damaged: either all is there but the last commit, or it is said', async () => {
+    const file = await leftOpen('each');
+    const log = readFileSync(`${file}-wal`);
+    const main = readFileSync(file);
+    for (let frame = 0; frame < frames(file); frame++) {
+      const copy = join(folder, `each-${frame}.db`);
+      writeFileSync(copy, main);
+      writeFileSync(`${copy}-wal`, log);
+      overwrite(`${copy}-wal`, 32 + frame * 4_120 + 24 + 300, everyByte(50));
+      const { seen, error } = await withStore(copy, store => readAsFarAsPossible(store, 'a'));
+      if (error === undefined) expect(seen).toEqual(numbers(1, 9).map(seq => note(seq)));
+      else expect(error).toMatchObject({ kind: 'damaged' });
+    }
+  });
 });
 
 function overwrite(file: string, at: number, bytes: Uint8Array): void {

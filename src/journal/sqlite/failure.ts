@@ -56,6 +56,11 @@ export function isDamage(cause: unknown): boolean {
   return [CORRUPT, NOTADB].includes(codeOf(cause));
 }
 
+/** Whether the file is none of SQLite's. */
+export function isNoDatabase(cause: unknown): boolean {
+  return codeOf(cause) === NOTADB;
+}
+
 /** Whether it is this write that does not fit, so that others of its group may. */
 export function isOfOneWrite(cause: unknown): boolean {
   return [FULL, TOOBIG, NOMEM].includes(codeOf(cause));

@@ -50,8 +50,7 @@ export class FileLink {
     if (this.#worker !== undefined) return this.#worker;
     // Beside this file there is the source when it runs as source, and the built file when it is built.
     const script = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
-    // The program's own switches (`--input-type`, `--import`, …) are not for this thread.
-    const worker = new Worker(script, { name: 'looprig-sqlite', workerData: this.#options, execArgv: [] });
+    const worker = newWorker(script, this.#options);
     worker.unref();
     worker.on('message', (answer: Answer) => this.#settle(answer));
     worker.on('error', cause => this.#lose(worker, cause));
@@ -79,6 +78,15 @@ export class FileLink {
     const waiting = [...this.#waiting.values()];
     this.#waiting.clear();
     for (const { reject } of waiting) reject(error);
+  }
+}
+
+function newWorker(script: URL, options: FileOptions): Worker {
+  try {
+    // The program's own switches (`--input-type`, `--import`, …) are not for this thread.
+    return new Worker(script, { name: 'looprig-sqlite', workerData: options, execArgv: [] });
+  } catch (cause) {
+    throw new JournalError('store_failed', `no thread could be started for the store ${options.file}`, { cause });
   }
 }
 

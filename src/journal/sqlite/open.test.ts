@@ -1,7 +1,9 @@
 /** What a store does with the file that it is given: opens it, makes it, brings it up to date, or refuses it and leaves it as it is. */
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import {
   chmodSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -11,6 +13,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -83,6 +86,24 @@ describe('a file that is no store is refused, and stays as it is:', () => {
     expect(contents()).toEqual(before);
   });
 
+  test.each(['delete', 'wal'])("another program's database that a crash left behind (journal mode %s)", async mode => {
+    const source = join(folder, 'source.db');
+    const database = new DatabaseSync(source);
+    database.exec(`PRAGMA journal_mode = ${mode}; PRAGMA cache_size = 1; CREATE TABLE t (a)`);
+    database.exec(
+      'BEGIN; WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) INSERT INTO t SELECT hex(randomblob(50)) FROM n',
+    );
+    if (mode === 'wal') database.exec('COMMIT');
+    mkdirSync(join(folder, 'left'));
+    const file = join(folder, 'left', 'other.db');
+    const suffixes = ['', mode === 'wal' ? '-wal' : '-journal'];
+    for (const suffix of suffixes) copyFileSync(`${source}${suffix}`, `${file}${suffix}`);
+    database.close();
+    const before = suffixes.map(suffix => readFileSync(`${file}${suffix}`, 'base64'));
+    expect(await failure(file)).toMatchObject(foreign('is not a looprig store'));
+    expect(suffixes.map(suffix => readFileSync(`${file}${suffix}`, 'base64'))).toEqual(before);
+  });
+
   test("another program's database that is in use", async () => {
     const file = join(folder, 'other.db');
     const database = new DatabaseSync(file);
@@ -116,9 +137,10 @@ describe('a place where no store can be is said:', () => {
   });
 
   test('something that is no regular file', async () => {
-    const made = spawnSync('mkfifo', [join(folder, 'pipe')]);
-    expect(made.status).toBe(0);
-    expect(await failure(join(folder, 'pipe'))).toMatchObject(failed('is not a regular file'));
+    const socket = createServer().listen(join(folder, 'socket'));
+    await once(socket, 'listening');
+    expect(await failure(join(folder, 'socket'))).toMatchObject(failed('is not a regular file'));
+    socket.close();
   });
 
   test('a file that may not be written, or not be read', async () => {
@@ -163,6 +185,19 @@ describe('a new file', () => {
     expect(existsSync(file)).toBe(false);
     await store.list();
     expect(existsSync(file)).toBe(true);
+    await store.close();
+  });
+
+  test('is for its owner alone, and so are those beside it', async () => {
+    const file = join(folder, 'a.db');
+    const store = sqliteStore({ file });
+    await store.append('a', 0, [opened(1)]);
+    const modes = readdirSync(folder).map(name => [name, statSync(join(folder, name)).mode & 0o777]);
+    expect(modes).toEqual([
+      ['a.db', 0o600],
+      ['a.db-shm', 0o600],
+      ['a.db-wal', 0o600],
+    ]);
     await store.close();
   });
 

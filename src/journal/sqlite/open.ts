@@ -1,8 +1,14 @@
-/** Opens a store's file. What is not a store, or not one that this version can write, is refused before anything is written. */
-import { accessSync, closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs';
+/**
+ * Opens a store's file. What is not a store, or not one that this version can write, is refused before anything is written.
+ *
+ * The file itself is opened by SQLite alone: to close a file of one's own on it would end the locks that other stores of this process
+ * have there. The log and the journal beside it are not locked, and may be read.
+ */
+import { accessSync, chmodSync, closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { StoreFailure } from './failure.ts';
+import { isNoDatabase, StoreFailure } from './failure.ts';
+import { checkLog } from './log.ts';
 import type { FileOptions } from './protocol.ts';
 import { APPLICATION_ID, applicationOf, type Migration, migrate, versionOf } from './schema.ts';
 
@@ -11,24 +17,39 @@ const PAGE_BYTES = 4_096;
 
 /** An open database of the newest version. Throws `StoreFailure`, or what SQLite throws. */
 export function openFile(options: FileOptions, migrations: readonly Migration[]): DatabaseSync {
-  const { file, busyTimeoutMs, maxBytes } = options;
+  const { file, maxBytes } = options;
   checkPlace(file);
-  checkHeader(file);
-  const { DatabaseSync: Database } = sqlite();
-  const database = new Database(file);
-  try {
-    // Waiting comes first: all that follows may meet another program.
-    database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+  checkJournal(file);
+  if (existsSync(`${file}-wal`)) {
+    // Opened for writing, the log of a program that ended would be taken into the file, whosever it is.
+    connect(options, true, database => checkIdentity(database, file, migrations.length)).close();
+    checkLog(file);
+  }
+  const isNew = !existsSync(file);
+  return connect(options, false, database => {
+    // What people say to a model is nobody else's business. The files beside it get the same mode.
+    if (isNew) chmodSync(file, 0o600);
     checkIdentity(database, file, migrations.length);
     if (maxBytes !== undefined) database.exec(`PRAGMA max_page_count = ${Math.ceil(maxBytes / PAGE_BYTES)}`);
     // The first tables are made before the file becomes a WAL file, so that its own header says at once whose it is.
     migrate(database, migrations);
     database.exec('PRAGMA journal_mode = WAL');
     database.exec('PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864');
+  });
+}
+
+/** A connection, made ready; closed again if that fails. */
+function connect(options: FileOptions, readOnly: boolean, prepare: (database: DatabaseSync) => void): DatabaseSync {
+  const { DatabaseSync: Database } = sqlite();
+  const database = new Database(options.file, { readOnly });
+  try {
+    // Waiting comes first: all that follows may meet another program.
+    database.exec(`PRAGMA busy_timeout = ${options.busyTimeoutMs}`);
+    prepare(database);
     return database;
   } catch (cause) {
     database.close();
-    throw cause;
+    throw isNoDatabase(cause) ? foreign(options.file, 'it is no SQLite database') : cause;
   }
 }
 
@@ -65,17 +86,15 @@ function checkAccess(path: string, mode: number, message: string): void {
 }
 
 /**
- * Looks at the file's first bytes. SQLite itself would recover and lock a database of another program before it could be asked whose it is.
+ * A journal beside the file is from a transaction that did not end. A store has one only while its first tables are made, when the file
+ * had no page before: that is taken back and begun again. Any other is another program's, and for that to take back.
  */
-function checkHeader(file: string): void {
-  // What an unfinished first transaction left is for SQLite to take back.
-  if (!existsSync(file) || existsSync(`${file}-journal`)) return;
-  const header = firstBytes(file, 100);
-  if (header.length === 0) return;
-  if (header.length < 100 || !header.toString('latin1').startsWith('SQLite format 3\0')) {
-    throw foreign(file, 'it is no SQLite database');
-  }
-  if (header.readUInt32BE(68) !== APPLICATION_ID) throw foreign(file, 'it is a database of another program');
+function checkJournal(file: string): void {
+  const journal = `${file}-journal`;
+  if (!existsSync(journal)) return;
+  const header = firstBytes(journal, 20);
+  const isHot = header.length === 20 && header.some(byte => byte !== 0);
+  if (isHot && header.readUInt32BE(16) > 0) throw foreign(file, 'it has an unfinished transaction of another program');
 }
 
 function firstBytes(file: string, count: number): Buffer {

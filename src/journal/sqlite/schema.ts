@@ -20,7 +20,7 @@ export const MIGRATIONS: readonly Migration[] = [
         name TEXT NOT NULL UNIQUE,
         last_seq INTEGER NOT NULL,
         last_batch INTEGER NOT NULL,
-        checksum BLOB NOT NULL,
+        checksum TEXT NOT NULL,
         created_at REAL NOT NULL,
         updated_at REAL NOT NULL
       ) STRICT;
@@ -30,7 +30,7 @@ export const MIGRATIONS: readonly Migration[] = [
         first_seq INTEGER NOT NULL,
         last_seq INTEGER NOT NULL,
         previous INTEGER NOT NULL,
-        checksum BLOB NOT NULL,
+        checksum TEXT NOT NULL,
         records TEXT NOT NULL
       ) STRICT;
       CREATE TABLE capture (

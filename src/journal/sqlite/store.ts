@@ -121,10 +121,9 @@ export class SqliteStore implements JournalStore {
       const group = this.#queue;
       this.#queue = [];
       try {
-        const outcomes = await this.#link.ask(
-          'write',
-          group.map(({ write }) => write),
-        );
+        const writes = group.map(({ write }) => write);
+        const buffers = writes.flatMap(write => (write.type === 'capture' ? [write.bytes.buffer] : []));
+        const outcomes = await this.#link.ask('write', writes, buffers);
         for (const [index, queued] of group.entries()) settle(queued, outcomes[index]);
       } catch (cause) {
         for (const { reject } of group) reject(cause);

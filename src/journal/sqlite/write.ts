@@ -5,7 +5,7 @@
  * what one write needs (space, size), each is tried in a transaction of its own.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { checksumOf, hex, sha256 } from './checksum.ts';
+import { BEGINNING, checksumOf, sha256 } from './checksum.ts';
 import { failureOf, isOfOneWrite, StoreFailure } from './failure.ts';
 import { newerFormat } from './open.ts';
 import type { AppendWrite, FileOptions, Write, WriteOutcome } from './protocol.ts';
@@ -86,12 +86,12 @@ export class GroupWriter {
     if (actualSeq !== expectedSeq) return { failure: { kind: 'conflict', message: 'stale', actualSeq } };
     if (count === 0) return {};
     if (head === undefined) {
-      const { lastInsertRowid } = this.#addSession.run(session, new Uint8Array(0), firstAt, lastAt);
-      head = { id: lastInsertRowid, last_batch: 0, checksum: new Uint8Array(0) };
+      const { lastInsertRowid } = this.#addSession.run(session, BEGINNING, firstAt, lastAt);
+      head = { id: lastInsertRowid, last_batch: 0, checksum: BEGINNING };
     }
     const { id = null, last_batch: previous = null, checksum: before } = head;
     const [firstSeq, lastSeq] = [expectedSeq + 1, expectedSeq + count];
-    const checksum = checksumOf(hex(before as Uint8Array), session, firstSeq, lastSeq, text);
+    const checksum = checksumOf(String(before), session, firstSeq, lastSeq, text);
     const { lastInsertRowid } = this.#addBatch.run(id, firstSeq, lastSeq, previous, checksum, text);
     this.#moveHead.run(lastSeq, lastInsertRowid, checksum, lastAt, id);
     return {};
