@@ -112,10 +112,11 @@ export type { DoneResult, FailedResult, InterruptedResult, TurnError, TurnFigure
 export type { GateOptions, PendingGate } from './session/gate.ts';
 export type { GateAnswer } from './session/gate-answer.ts';
 export type { HistoryRepair } from './session/imported-history.ts';
+export type { Steered } from './session/inbox.ts';
 export type { UserInput } from './session/input.ts';
 export type { OpenOptions, Rig, RigOptions, SessionOf, SessionSummary } from './session/rig.ts';
 // Run: a rig opens sessions, a session runs turns, a turn has events and one result.
 export { defineRig } from './session/rig.ts';
-export type { Session, Steered, SubmitOptions, Unfinished } from './session/session.ts';
+export type { Session, SubmitOptions, Unfinished } from './session/session.ts';
 export type { Turn } from './session/turn.ts';
 export type { TurnOptions } from './session/turn-limits.ts';

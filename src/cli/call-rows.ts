@@ -1,5 +1,13 @@
 /** Calls as rows of a terminal: one for a call that runs or waits, one for a call that is done, and below it why it failed. */
-import { type CompletedCall, callLabel, failureLabel, outcomeWord, toolLabel, updateLabel } from './call-text.ts';
+import {
+  type CompletedCall,
+  callLabel,
+  failureLabel,
+  outcomeWord,
+  resultLabel,
+  toolLabel,
+  updateLabel,
+} from './call-text.ts';
 import { showDuration } from './durations.ts';
 import { fitRow, type Row, type Span } from './rows.ts';
 import type { SecretFilter } from './secrets.ts';
@@ -24,8 +32,8 @@ export class CallRows {
     this.#paint = paint;
   }
 
-  /** A call that has its result; `call` is what was known of it before. */
-  completed(event: CompletedCall, call: OpenCall | undefined, width: number): readonly string[] {
+  /** A call that has its result; `call` is what was known of it before. The beginning of a result that is no failure is shown on demand. */
+  completed(event: CompletedCall, call: OpenCall | undefined, width: number, withResult: boolean): readonly string[] {
     const mark: Span = event.isError ? { text: '✗', look: 'red' } : { text: '✓', look: 'green' };
     const took = call?.startedAt === undefined ? '' : `  ${showDuration(event.durationMs)}`;
     const word = outcomeWord(event);
@@ -35,7 +43,8 @@ export class CallRows {
     ];
     const label = call === undefined ? '' : callLabel(call, this.#secrets);
     const { painted } = this.#row(mark, event.toolName, label, right, width);
-    return [painted, ...this.#reasonRows(failureLabel(event, this.#secrets), width)];
+    const below = withResult ? resultLabel(event, this.#secrets) : failureLabel(event, this.#secrets);
+    return [painted, ...this.#reasonRows(below, width)];
   }
 
   /** The calls that run, then those that wait, in at most `room` rows; what has no room is counted in one more. */

@@ -45,8 +45,14 @@ export function updateLabel(update: unknown, secrets: SecretFilter): string {
 }
 
 /** Why a call gave an error: the beginning of what the model was told. Empty for one that worked. */
-export function failureLabel({ isError, output }: CompletedCall, secrets: SecretFilter): string {
-  return isError ? oneLine(outputText(output).slice(0, MOST_CHARACTERS), secrets) : '';
+export function failureLabel(call: CompletedCall, secrets: SecretFilter): string {
+  return call.isError ? resultLabel(call, secrets) : '';
+}
+
+/** The beginning of what the model was told. */
+export function resultLabel({ output }: CompletedCall, secrets: SecretFilter): string {
+  const text = outputText(output);
+  return oneLine(text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}…` : text, secrets);
 }
 
 function outputText(output: CompletedCall['output']): string {

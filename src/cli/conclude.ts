@@ -1,8 +1,10 @@
 /** How a run ended, judged: its exit status, in a few words, and in a sentence that says what to do. */
 import {
+  JournalConflictError,
   type LimitName,
   type LimitReached,
   ModelError,
+  type PendingGate,
   ToolLimitError,
   type TurnResult,
   TurnTimeoutError,
@@ -13,8 +15,11 @@ import type { RunEnd } from './view.ts';
 
 /** The exit statuses of the program. */
 export const EXIT: Readonly<
-  Record<'done' | 'failed' | 'usage' | 'limit' | 'denied' | 'interrupted' | 'terminated', number>
-> = Object.freeze({ done: 0, failed: 1, usage: 2, limit: 3, denied: 4, interrupted: 130, terminated: 143 });
+  Record<'done' | 'failed' | 'usage' | 'limit' | 'denied' | 'waiting' | 'inUse' | 'interrupted' | 'terminated', number>
+> = Object.freeze({
+  ...{ done: 0, failed: 1, usage: 2, limit: 3, denied: 4, waiting: 5, inUse: 6 },
+  ...{ interrupted: 130, terminated: 143 },
+});
 
 /** What is known beside the result. */
 interface Circumstances {
@@ -34,7 +39,21 @@ export function conclude(result: TurnResult, { denied, remote }: Circumstances):
   return { result, exitStatus: EXIT.denied, word: `${judged.word}, with calls denied`, reason: `${reason}${also}` };
 }
 
-type Judged = Omit<RunEnd, 'result'>;
+/** The end of a turn that waits for a person; `kept` says how to find its session again. */
+export function concludeWaiting(
+  gates: readonly PendingGate[],
+  kept: { readonly shown: string; readonly storeArgument: string } | undefined,
+): RunEnd {
+  const calls = gates.length === 1 ? '1 call waits' : `${gates.length} calls wait`;
+  const which = gates.length === 1 ? '' : ' GATE';
+  const waiting = { result: undefined, exitStatus: EXIT.waiting, word: 'waiting for you', gates };
+  if (kept === undefined) return { ...waiting, reason: `${calls} for an answer, and the session is not kept` };
+  const { shown, storeArgument } = kept;
+  const advice = `looprig answer ${shown}${which} yes${storeArgument} (or no), then looprig resume ${shown}${storeArgument}`;
+  return { ...waiting, reason: `${calls} for your answer: ${advice}` };
+}
+
+type Judged = Pick<RunEnd, 'exitStatus' | 'word' | 'reason'>;
 
 function judge(result: TurnResult, remote: Remote | undefined): Judged {
   switch (result.status) {
@@ -73,6 +92,10 @@ function judgeFailure(error: Extract<TurnResult, { status: 'failed' }>['error'],
   if (TurnTimeoutError.is(error)) {
     const reason = `${error.message}: allow more with --limits turnTimeoutMs=${error.timeoutMs * 2}`;
     return { exitStatus: EXIT.limit, word: 'failed at a limit', reason };
+  }
+  if (JournalConflictError.is(error)) {
+    const reason = 'another process went on with this session: what it recorded stands, and this turn is not its own';
+    return { exitStatus: EXIT.inUse, word: 'stopped', reason };
   }
   const reason = ModelError.is(error) ? explainModelFailure(error, remote) : shortened(error.message);
   return { exitStatus: EXIT.failed, word: 'failed', reason };

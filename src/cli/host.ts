@@ -1,6 +1,18 @@
 /** What the program stands on: its environment, its streams and its clock. */
 import type { Clock } from '../index.ts';
 
+/** Standard input, read a line at a time where a person is asked. */
+export interface HostInput {
+  readonly isTTY?: boolean | undefined;
+  readonly readableEnded: boolean;
+  on(event: 'data', listener: (piece: unknown) => void): unknown;
+  on(event: 'end' | 'close' | 'error', listener: () => void): unknown;
+  off(event: 'data', listener: (piece: unknown) => void): unknown;
+  off(event: 'end' | 'close' | 'error', listener: () => void): unknown;
+  resume(): unknown;
+  pause(): unknown;
+}
+
 /** Standard output or standard error. */
 export interface HostStream {
   readonly isTTY?: boolean | undefined;
@@ -16,6 +28,7 @@ export type StopReason = 'SIGINT' | 'SIGTERM' | 'output closed';
 /** The surroundings of one run of the program. */
 export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdin: HostInput;
   readonly stdout: HostStream;
   readonly stderr: HostStream;
   readonly clock: Clock;

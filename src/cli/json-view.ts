@@ -1,5 +1,5 @@
 /** The view for programs: each event as one line of JSON, then the result as the last one. */
-import type { TurnEvent, TurnResult } from '../index.ts';
+import type { PendingGate, TurnEvent, TurnResult } from '../index.ts';
 import { oneLine } from './safe-text.ts';
 import type { SecretFilter } from './secrets.ts';
 import type { RunEnd, RunHeader, View, ViewOutput } from './view.ts';
@@ -29,7 +29,7 @@ export class JsonView implements View {
   }
 
   start({ model }: RunHeader): void {
-    this.notice(`model: ${model}`);
+    if (model !== undefined) this.notice(`model: ${model}`);
   }
 
   event(event: TurnEvent): void {
@@ -41,19 +41,33 @@ export class JsonView implements View {
     if (!this.#isQuiet) this.#output.progress(`${oneLine(text, this.#secrets)}\n`);
   }
 
-  end({ result, exitStatus, reason }: RunEnd): void {
-    this.#write({ type: 'result', exitStatus, ...plainResult(result) });
+  ask(): void {}
+
+  answered(): void {}
+
+  end({ result, exitStatus, reason, sessionId, gates = [] }: RunEnd): void {
+    const session = sessionId === undefined ? {} : { sessionId };
+    this.#write({ type: 'result', exitStatus, ...session, ...(result ? plainResult(result) : waiting(gates)) });
     if (reason !== undefined) this.#output.progress(`looprig: ${oneLine(reason, this.#secrets)}\n`);
   }
 
   abandon(): void {}
 
   #write(value: object): void {
-    const json = JSON.stringify(value).replace(UNSAFE_IN_JSON, character => {
-      return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-    });
-    this.#output.answer(`${this.#secrets.clean(json)}\n`);
+    this.#output.answer(jsonLine(value, this.#secrets));
   }
+}
+
+/** A value as one line of JSON that no terminal obeys. */
+export function jsonLine(value: object, secrets: SecretFilter): string {
+  const json = JSON.stringify(value).replace(UNSAFE_IN_JSON, character => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  });
+  return `${secrets.clean(json)}\n`;
+}
+
+function waiting(gates: readonly PendingGate[]): object {
+  return { status: 'waiting', gates };
 }
 
 /** A result as JSON can carry it: an error by its class, kind and message, a limit that is none left out. */

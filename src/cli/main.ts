@@ -33,6 +33,7 @@ process.stderr.on('error', () => {}); // nobody is told of the progress then; th
 
 const end = await runProgram(process.argv.slice(2), {
   env: process.env,
+  stdin: process.stdin,
   stdout: process.stdout,
   stderr: process.stderr,
   clock: systemClock,

@@ -14,6 +14,8 @@ export function retryNote({ reason, delayMs, attempt }: Retrying, tries: number,
 /** A line for an event that needs no more than that; `undefined` for any other. */
 export function noteOf(event: TurnEvent): string | undefined {
   switch (event.type) {
+    case 'turn.resumed':
+      return 'taken up again';
     case 'limit.near':
       return `limit near: ${event.used} of ${event.max} ${event.limit} used`;
     case 'tool.late':

@@ -4,17 +4,20 @@ import { UsageError } from './usage-error.ts';
 
 const DEFAULTS: RunOptions = {
   prompt: undefined,
-  workspace: '.',
-  model: 'demo',
+  session: undefined,
+  workspace: undefined,
+  model: undefined,
   limits: {},
-  mode: 'base',
-  approve: 'none',
+  mode: undefined,
+  approve: undefined,
   allowCommands: false,
   stream: true,
   reasoning: undefined,
   hideReasoning: false,
   json: false,
   quiet: false,
+  store: undefined,
+  noStore: false,
   help: false,
 };
 
@@ -31,6 +34,10 @@ describe('arguments that are read', () => {
     [['--mode', 'base'], { mode: 'base' }],
     [['--approve', 'all'], { approve: 'all' }],
     [['--approve', 'none'], { approve: 'none' }],
+    [['--approve', 'ask'], { approve: 'ask' }],
+    [['--session', 'last', 'and?'], { session: 'last', prompt: 'and?' }],
+    [['--store', 'my.db'], { store: 'my.db' }],
+    [['--no-store'], { noStore: true }],
     [
       ['--allow-commands', '--no-stream', '--json', '--quiet'],
       { allowCommands: true, stream: false, json: true, quiet: true },
@@ -61,8 +68,9 @@ describe('arguments that are refused with one sentence', () => {
     [['--mode', 'fast'], 'there is no mode "fast": give base or read-only'],
     [['--reasoning'], '--reasoning needs a value: "looprig run --help" shows which'],
     [['--reasoning', 'hard'], '--reasoning must be one of none, minimal, low, medium, high, not "hard"'],
-    [['--approve', 'ask'], '--approve ask comes with a later version: give all or none'],
-    [['--approve', 'some'], '--approve must be all or none, not "some"'],
+    [['--approve', 'some'], '--approve must be one of ask, all, none, not "some"'],
+    [['--store', 'my.db', '--no-store'], '--store and --no-store exclude each other: give one of them'],
+    [['--session', 'last', '--no-store'], '--session names a session of the store: leave out --no-store'],
   ])('%j', (args, message) => {
     expect(() => parseRunOptions(args)).toThrow(new UsageError(message));
   });

@@ -1,7 +1,7 @@
-/** The command line as options: read once, checked, with every default filled in. */
-import { parseArgs } from 'node:util';
+/** The options of `looprig run` and `looprig resume`: read once and checked. */
 import type { ToolLimits } from '../index.ts';
 import { parseLimits } from './limit-option.ts';
+import { type Given, type OptionTable, readArgs } from './read-args.ts';
 import { UsageError } from './usage-error.ts';
 
 /** The ways in which the program's loop can work. */
@@ -10,118 +10,143 @@ export type ModeName = 'base' | 'read-only';
 const MODES: readonly ModeName[] = ['base', 'read-only'];
 
 /** How much the model is to think. */
-type ReasoningLevel = 'none' | 'minimal' | 'low' | 'medium' | 'high';
+export type ReasoningLevel = 'none' | 'minimal' | 'low' | 'medium' | 'high';
 
 const REASONING_LEVELS: readonly ReasoningLevel[] = ['none', 'minimal', 'low', 'medium', 'high'];
 
-/** What `looprig run` was asked to do. */
-export interface RunOptions {
-  readonly prompt: string | undefined;
-  readonly workspace: string;
-  /** As it was given: `demo`, `provider/name`, `compatible:URL#model` or `replay:FILE`. */
-  readonly model: string;
-  readonly limits: ToolLimits;
-  readonly mode: ModeName;
-  readonly approve: 'all' | 'none';
-  readonly allowCommands: boolean;
-  readonly stream: boolean;
-  /** Where it is `undefined` the provider's own default holds. */
-  readonly reasoning: ReasoningLevel | undefined;
-  readonly hideReasoning: boolean;
+/** What is done where a call wants what nothing allows. */
+export type Approval = 'ask' | 'all' | 'none';
+
+const APPROVALS: readonly Approval[] = ['ask', 'all', 'none'];
+
+/** Where sessions are kept, as far as the arguments say. */
+export interface StoreOptions {
+  /** `undefined`: where the environment or the platform says. */
+  readonly store: string | undefined;
+  readonly noStore: boolean;
+}
+
+/** How a run is shown. */
+export interface ShownOptions {
   readonly json: boolean;
   readonly quiet: boolean;
+  readonly hideReasoning: boolean;
+}
+
+/** What a turn runs with. Where something was not given, what the session had before holds, or the default. */
+export interface TurnOptions extends StoreOptions, ShownOptions {
+  readonly workspace: string | undefined;
+  /** As it was given: `demo`, `provider/name`, `compatible:URL#model` or `replay:FILE`. */
+  readonly model: string | undefined;
+  readonly limits: ToolLimits;
+  readonly mode: ModeName | undefined;
+  /** `undefined`: ask where a person can answer, else deny. */
+  readonly approve: Approval | undefined;
+  readonly allowCommands: boolean;
+  readonly stream: boolean;
+  readonly reasoning: ReasoningLevel | undefined;
   readonly help: boolean;
 }
 
-const OPTIONS = {
+/** What `looprig run` was asked to do. */
+export interface RunOptions extends TurnOptions {
+  readonly prompt: string | undefined;
+  /** The session whose next turn this is; `undefined` for a new one. */
+  readonly session: string | undefined;
+}
+
+/** What `looprig resume` was asked to do. */
+export interface ResumeOptions extends TurnOptions {
+  readonly session: string | undefined;
+}
+
+const RESUME_TABLE = {
   workspace: { type: 'string' },
   model: { type: 'string' },
-  limits: { type: 'string' },
-  mode: { type: 'string' },
   approve: { type: 'string' },
   'allow-commands': { type: 'boolean' },
   'no-stream': { type: 'boolean' },
   reasoning: { type: 'string' },
   'hide-reasoning': { type: 'boolean' },
+  store: { type: 'string' },
   json: { type: 'boolean' },
   quiet: { type: 'boolean' },
   debug: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
-} as const;
+} as const satisfies OptionTable;
 
-type OptionName = keyof typeof OPTIONS;
+const RUN_TABLE = {
+  ...RESUME_TABLE,
+  limits: { type: 'string' },
+  mode: { type: 'string' },
+  session: { type: 'string' },
+  'no-store': { type: 'boolean' },
+} as const satisfies OptionTable;
 
 /** Reads the arguments of `looprig run`. Throws `UsageError` for what it cannot take. */
 export function parseRunOptions(args: readonly string[]): RunOptions {
-  const { given, positionals } = readTokens(args);
-  const text = (name: OptionName): string | undefined => {
-    const value = given.get(name);
-    return typeof value === 'string' ? value : undefined;
-  };
-  const limits = text('limits');
-  return Object.freeze({
-    prompt: onePrompt(positionals),
-    workspace: text('workspace') ?? '.',
-    model: text('model') ?? 'demo',
+  const given = readArgs('run', RUN_TABLE, args);
+  const session = given.text('session');
+  const options = readTurnOptions(given);
+  if (options.noStore && options.store !== undefined) {
+    throw new UsageError('--store and --no-store exclude each other: give one of them');
+  }
+  if (options.noStore && session !== undefined) {
+    throw new UsageError('--session names a session of the store: leave out --no-store');
+  }
+  return Object.freeze({ ...options, prompt: onePrompt(given.positionals), session });
+}
+
+/** Reads the arguments of `looprig resume`. Throws `UsageError` for what it cannot take. */
+export function parseResumeOptions(args: readonly string[]): ResumeOptions {
+  const given = readArgs('resume', RESUME_TABLE, args);
+  return Object.freeze({ ...readTurnOptions(given), session: atMostOne('resume', given.positionals) });
+}
+
+/** The one session that a command is about; `undefined` where none is named. Throws `UsageError` for more. */
+export function atMostOne(command: string, positionals: readonly string[]): string | undefined {
+  const [session, second] = positionals;
+  if (second === undefined) return session;
+  throw new UsageError(`looprig ${command} takes one session, and there are ${positionals.length} words: name one`);
+}
+
+function readTurnOptions(given: Given): TurnOptions {
+  const limits = given.text('limits');
+  return {
+    workspace: given.text('workspace'),
+    model: given.text('model'),
     limits: limits === undefined ? {} : parseLimits(limits),
-    mode: parseMode(text('mode')),
-    approve: parseApprove(text('approve')),
+    mode: oneOf(given.text('mode'), MODES, mode => `there is no mode "${mode}": give ${MODES.join(' or ')}`),
+    approve: oneOf(
+      given.text('approve'),
+      APPROVALS,
+      value => `--approve must be one of ${APPROVALS.join(', ')}, not "${value}"`,
+    ),
     allowCommands: given.has('allow-commands'),
     stream: !given.has('no-stream'),
-    reasoning: parseReasoning(text('reasoning')),
+    reasoning: oneOf(
+      given.text('reasoning'),
+      REASONING_LEVELS,
+      level => `--reasoning must be one of ${REASONING_LEVELS.join(', ')}, not "${level}"`,
+    ),
     hideReasoning: given.has('hide-reasoning'),
     json: given.has('json'),
     quiet: given.has('quiet'),
+    store: given.text('store'),
+    noStore: given.has('no-store'),
     help: given.has('help'),
-  });
+  };
 }
 
-interface Given {
-  readonly given: ReadonlyMap<OptionName, string | true>;
-  readonly positionals: readonly string[];
-}
-
-/** The parser is asked for tokens alone, so that each mistake gets a sentence of our own. */
-function readTokens(args: readonly string[]): Given {
-  const { tokens } = parseArgs({
-    args: [...args],
-    options: OPTIONS,
-    allowPositionals: true,
-    strict: false,
-    tokens: true,
-  });
-  const given = new Map<OptionName, string | true>();
-  const positionals: string[] = [];
-  for (const token of tokens) {
-    if (token.kind === 'positional') positionals.push(token.value);
-    if (token.kind !== 'option') continue;
-    const name = requireOption(token.name, token.rawName);
-    if (given.has(name)) throw new UsageError(`${token.rawName} is given twice: give it once`);
-    given.set(name, OPTIONS[name].type === 'boolean' ? requireNoValue(token) : requireValue(token));
-  }
-  return { given, positionals };
-}
-
-interface OptionToken {
-  readonly rawName: string;
-  readonly value: string | undefined;
-  readonly inlineValue: boolean | undefined;
-}
-
-function requireOption(name: string, rawName: string): OptionName {
-  if (Object.hasOwn(OPTIONS, name)) return name as OptionName;
-  throw new UsageError(`there is no option ${rawName}: "looprig run --help" lists them`);
-}
-
-function requireNoValue({ rawName, value }: OptionToken): true {
-  if (value === undefined) return true;
-  throw new UsageError(`${rawName} takes no value: leave out "=${value}"`);
-}
-
-function requireValue({ rawName, value, inlineValue }: OptionToken): string {
-  const isOption = inlineValue !== true && value?.startsWith('-') === true;
-  if (value !== undefined && value.trim() !== '' && !isOption) return value;
-  throw new UsageError(`${rawName} needs a value: "looprig run --help" shows which`);
+function oneOf<Value extends string>(
+  given: string | undefined,
+  known: readonly Value[],
+  sentence: (given: string) => string,
+): Value | undefined {
+  if (given === undefined) return undefined;
+  const value = known.find(one => one === given);
+  if (value === undefined) throw new UsageError(sentence(given));
+  return value;
 }
 
 function onePrompt(positionals: readonly string[]): string | undefined {
@@ -131,24 +156,4 @@ function onePrompt(positionals: readonly string[]): string | undefined {
   }
   if (prompt !== undefined && prompt.trim() === '') throw new UsageError('the prompt is empty: say what is to be done');
   return prompt;
-}
-
-function parseMode(name: string | undefined): ModeName {
-  const mode = name === undefined ? 'base' : MODES.find(known => known === name);
-  if (mode !== undefined) return mode;
-  throw new UsageError(`there is no mode "${name}": give ${MODES.join(' or ')}`);
-}
-
-function parseReasoning(level: string | undefined): ReasoningLevel | undefined {
-  if (level === undefined) return undefined;
-  const known = REASONING_LEVELS.find(name => name === level);
-  if (known !== undefined) return known;
-  throw new UsageError(`--reasoning must be one of ${REASONING_LEVELS.join(', ')}, not "${level}"`);
-}
-
-function parseApprove(value: string | undefined): 'all' | 'none' {
-  if (value === undefined || value === 'none') return 'none';
-  if (value === 'all') return 'all';
-  if (value === 'ask') throw new UsageError('--approve ask comes with a later version: give all or none');
-  throw new UsageError(`--approve must be all or none, not "${value}"`);
 }

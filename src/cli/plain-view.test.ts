@@ -16,7 +16,7 @@ function show(streamsText: boolean, act: (view: PlainView, event: ReturnType<typ
     progress: (text: string) => written.push(`2 ${text}`),
   };
   const view = new PlainView({
-    ...{ output, streamsText, hideReasoning: false },
+    ...{ output, streamsText, hideReasoning: false, showsResults: false },
     ...{ secrets: new SecretFilter({}), clock: manualClock() },
   });
   act(

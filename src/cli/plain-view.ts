@@ -3,7 +3,7 @@
  * model thinks, and says before it calls tools, is told on standard error. With `streamsText` text goes out as it comes, for a person who watches.
  */
 import type { Clock, TurnEvent, TurnResult } from '../index.ts';
-import { type CompletedCall, callLabel, failureLabel, outcomeWord, toolLabel } from './call-text.ts';
+import { type CompletedCall, callLabel, failureLabel, outcomeWord, resultLabel, toolLabel } from './call-text.ts';
 import { showDuration } from './durations.ts';
 import { finalGauges, SEPARATOR } from './gauges.ts';
 import { noteOf, retryNote } from './notes.ts';
@@ -22,6 +22,8 @@ export interface PlainViewOptions {
   readonly streamsText: boolean;
   /** Whether what the model thinks is left out. */
   readonly hideReasoning: boolean;
+  /** Whether the beginning of every result is told, and not only of one that is a failure. */
+  readonly showsResults: boolean;
 }
 
 export class PlainView implements View {
@@ -30,6 +32,7 @@ export class PlainView implements View {
   readonly #clock: Clock;
   readonly #streamsText: boolean;
   readonly #hideReasoning: boolean;
+  readonly #showsResults: boolean;
   readonly #progress = new TurnProgress();
   readonly #stream: SafeStream;
   /** The text of the present step as it came, the line of reasoning that grows, and whether anything of the attempt can be seen. */
@@ -37,8 +40,9 @@ export class PlainView implements View {
   #thought = '';
   #hasShown = false;
   #tries = 1;
-  /** Whether the line on standard output is unfinished. */
+  /** Whether the line on standard output is unfinished, or the one of a question on standard error. */
   #isMidLine = false;
+  #isAsking = false;
   /** The step whose calls were announced, and the one whose text was told as narration. */
   #calledStep = '';
   #narratedStep = '';
@@ -51,13 +55,19 @@ export class PlainView implements View {
     this.#clock = options.clock;
     this.#streamsText = options.streamsText;
     this.#hideReasoning = options.hideReasoning;
+    this.#showsResults = options.showsResults;
     this.#stream = new SafeStream(options.secrets);
   }
 
-  start({ model, workspace, mode, prompt, tries }: RunHeader): void {
+  start({ model, workspace, mode, prompt, tries, session }: RunHeader): void {
     this.#tries = tries;
-    const where = workspace === undefined ? '' : ` · folder: ${workspace}`;
-    this.#line(`looprig · model: ${model}${where}${mode === '' ? '' : ` · mode: ${mode}`}`);
+    const facts = [
+      ...(model === undefined ? [] : [`model: ${model}`]),
+      ...(workspace === undefined ? [] : [`folder: ${workspace}`]),
+      ...(mode === '' ? [] : [`mode: ${mode}`]),
+      ...(session === undefined ? [] : [session]),
+    ];
+    if (facts.length > 0) this.#line(['looprig', ...facts].join(SEPARATOR));
     this.#line(`prompt: ${prompt}`);
   }
 
@@ -97,12 +107,24 @@ export class PlainView implements View {
     this.#line(text);
   }
 
-  end({ result, word, reason }: RunEnd): void {
+  ask(lines: readonly string[], prompt: string): void {
+    this.#endLine();
+    for (const line of lines) this.#output.progress(`${line}\n`);
+    this.#output.progress(prompt);
+    this.#isAsking = true;
+  }
+
+  answered(): void {
+    this.#isAsking = false;
+  }
+
+  end({ result, word, reason, next }: RunEnd): void {
     const unfinished = this.#text === '' ? this.#untold : this.#text;
     this.#finishText();
     if (!this.#streamsText) this.#answer(result, unfinished);
     if (reason !== undefined) this.#line(`looprig: ${reason}`);
     this.#line([word, ...finalGauges(this.#progress, this.#clock.now())].join(SEPARATOR));
+    if (next !== undefined) this.#line(`to go on: ${next}`);
   }
 
   abandon(): void {
@@ -114,14 +136,14 @@ export class PlainView implements View {
     const label = call === undefined ? '' : callLabel(call, this.#secrets);
     const ran = call?.startedAt === undefined ? '' : showDuration(event.durationMs);
     const detail = [ran, outcomeWord(event)].filter(part => part !== '').join(', ');
-    const why = failureLabel(event, this.#secrets);
+    const why = this.#showsResults ? resultLabel(event, this.#secrets) : failureLabel(event, this.#secrets);
     const line = [event.isError ? '✗' : '✓', toolLabel(event.toolName, this.#secrets), label, detail && `(${detail})`];
     this.#line(`${line.filter(part => part !== '').join(' ')}${why === '' ? '' : `: ${why}`}`);
   }
 
   /** A half answer is none for whoever reads standard output, but it was paid for: it is told beside. */
-  #answer({ status, text }: TurnResult, unfinished: string): void {
-    if (status === 'done') this.#output.answer(answerText(text, this.#secrets));
+  #answer(result: TurnResult | undefined, unfinished: string): void {
+    if (result?.status === 'done') this.#output.answer(answerText(result.text, this.#secrets));
     else if (unfinished.trim() !== '') this.#line(`not finished: ${unfinished}`);
   }
 
@@ -167,6 +189,7 @@ export class PlainView implements View {
 
   /** Text that did not come piece by piece is whole here. */
   #stepDone({ stepId, text }: Extract<TurnEvent, { type: 'step.done' }>): void {
+    this.#finishThought();
     if (this.#calledStep === stepId) this.#narrate(stepId, text);
     else if (this.#streamsText && text.startsWith(this.#text)) {
       this.#show(this.#stream.push(text.slice(this.#text.length)));
@@ -196,7 +219,9 @@ export class PlainView implements View {
 
   #endLine(): void {
     if (this.#isMidLine) this.#output.answer('\n');
+    if (this.#isAsking) this.#output.progress('\n');
     this.#isMidLine = false;
+    this.#isAsking = false;
   }
 
   #line(text: string): void {

@@ -1,11 +1,18 @@
 /** The program: which command was asked for, and what becomes of its errors. */
 import { readFile } from 'node:fs/promises';
+import { JournalConflictError } from '../index.ts';
+import { answerCommand } from './answer-command.ts';
+import { type CommandEnd, DONE } from './command.ts';
 import { EXIT } from './conclude.ts';
 import { HELP } from './help.ts';
 import type { Host } from './host.ts';
-import { type CommandEnd, runCommand } from './run-command.ts';
+import { resumeCommand } from './resume-command.ts';
+import { runCommand } from './run-command.ts';
 import { neutralise, oneLine } from './safe-text.ts';
 import { SecretFilter } from './secrets.ts';
+import { SessionInUseError } from './session-lock.ts';
+import { sessionsCommand } from './sessions-command.ts';
+import { showCommand } from './show-command.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Runs the program with its arguments. Never rejects: an error is one sentence on standard error, with its stack under `--debug`. */
@@ -21,15 +28,30 @@ export async function runProgram(args: readonly string[], host: Host): Promise<C
     const message = error instanceof Error ? error.message : String(error);
     host.stderr.write(`looprig: ${oneLine(message, secrets)}\n`);
     if (isDebug) host.stderr.write(stackOf(error, secrets));
-    return { exitStatus: error instanceof UsageError ? EXIT.usage : EXIT.failed, isLeftRunning: false };
+    return { exitStatus: statusOf(error), isLeftRunning: false };
   }
 }
+
+function statusOf(error: unknown): number {
+  if (error instanceof UsageError) return EXIT.usage;
+  return error instanceof SessionInUseError || JournalConflictError.is(error) ? EXIT.inUse : EXIT.failed;
+}
+
+const COMMANDS = 'run, sessions, show, resume, answer';
 
 async function dispatch(args: readonly string[], host: Host, secrets: SecretFilter): Promise<CommandEnd> {
   const [command, ...rest] = args;
   switch (command) {
     case 'run':
       return runCommand(rest, host, secrets);
+    case 'sessions':
+      return sessionsCommand(rest, host, secrets);
+    case 'show':
+      return showCommand(rest, host, secrets);
+    case 'resume':
+      return resumeCommand(rest, host, secrets);
+    case 'answer':
+      return answerCommand(rest, host, secrets);
     case '--help':
     case '-h':
       host.stdout.write(HELP);
@@ -42,10 +64,10 @@ async function dispatch(args: readonly string[], host: Host, secrets: SecretFilt
       throw new UsageError('there is no command: "looprig run" works on a folder, "looprig --help" says more');
     default: {
       const kind = command.startsWith('-') ? 'option' : 'command';
-      throw new UsageError(`there is no ${kind} "${command}": there are run, --help and --version`);
+      throw new UsageError(`there is no ${kind} "${command}": there are ${COMMANDS}, --help and --version`);
     }
   }
-  return { exitStatus: EXIT.done, isLeftRunning: false };
+  return DONE;
 }
 
 /** Throws `UsageError` for a version of Node that is too old, which would fail later in a way that says nothing. */

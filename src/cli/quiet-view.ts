@@ -18,8 +18,12 @@ export class QuietView implements View {
 
   notice(): void {}
 
+  ask(): void {}
+
+  answered(): void {}
+
   end({ result, reason }: RunEnd): void {
-    if (result.status === 'done') this.#output.answer(answerText(result.text, this.#secrets));
+    if (result?.status === 'done') this.#output.answer(answerText(result.text, this.#secrets));
     if (reason !== undefined) this.#output.progress(`looprig: ${oneLine(reason, this.#secrets)}\n`);
   }
 

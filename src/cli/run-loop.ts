@@ -2,7 +2,8 @@
 import { defineLoop, type LoopDefinition, type ModelSettings } from '../index.ts';
 import { workspaceTools } from '../workspace/index.ts';
 import type { ChosenModel } from './models.ts';
-import type { ModeName, RunOptions } from './options.ts';
+import type { ModeName, TurnOptions } from './options.ts';
+import type { RunSettings } from './run-settings.ts';
 
 const SYSTEM = `You answer questions about one folder and work in it, through the tools that you are given.
 Look before you answer: list, search and read what the question needs, and ask for several files in one step where they do not depend on each other.
@@ -17,9 +18,13 @@ export const MOST_TRIES: number = MODEL_RETRIES + 1;
 const READ_ONLY = 'You may only read: change nothing, and say what you would change instead.';
 
 /** The loop for these options: the workspace tools, or those that came with the model, in two modes. */
-export function defineRunLoop(chosen: ChosenModel, options: RunOptions): LoopDefinition<'run', ModeName> {
+export function defineRunLoop(
+  chosen: ChosenModel,
+  { limits, stream, mode }: Pick<TurnOptions, 'limits' | 'stream' | 'mode'>,
+  run: RunSettings,
+): LoopDefinition<'run', ModeName> {
   const { model, tools } = chosen;
-  const { allowCommands, limits, stream, mode } = options;
+  const { allowCommands } = run;
   return defineLoop({
     name: 'run',
     model,
@@ -27,7 +32,7 @@ export function defineRunLoop(chosen: ChosenModel, options: RunOptions): LoopDef
     tools: tools ?? workspaceTools({ runCommand: allowCommands }),
     limits,
     stream,
-    settings: settings(chosen, options),
+    settings: settings(chosen, run),
     modelRetries: MODEL_RETRIES,
     // A person who waits for an answer is better served by one from what was found than by none.
     atLimit: 'answer',
@@ -35,12 +40,12 @@ export function defineRunLoop(chosen: ChosenModel, options: RunOptions): LoopDef
       base: {},
       'read-only': { tools: tools ?? workspaceTools({ readOnly: true }), instructions: READ_ONLY },
     },
-    initialMode: mode,
+    initialMode: mode ?? 'base',
   });
 }
 
 /** Some models reason only if they are asked to, and some show it only if that is asked for too. */
-function settings({ remote }: ChosenModel, { reasoning }: RunOptions): ModelSettings {
+function settings({ remote }: ChosenModel, { reasoning }: RunSettings): ModelSettings {
   if (reasoning === undefined) return {};
   const showReasoning = reasoning === 'none' ? undefined : remote?.showReasoning;
   return { reasoning, ...(showReasoning !== undefined && { providerOptions: showReasoning }) };

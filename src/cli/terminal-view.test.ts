@@ -36,6 +36,7 @@ function open(columns = 80, rows = 24, isColoured = true, hideReasoning = false)
     ...{ output, clock },
     secrets: new SecretFilter({ OPENAI_API_KEY: 'sk-test-1234567890' }),
     paint: createPainter(isColoured),
+    isLive: true,
     hideReasoning,
     columns: () => columns,
     rows: () => rows,

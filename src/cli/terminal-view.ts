@@ -29,7 +29,7 @@ const MOST_EMPTY_ROWS = 2;
 
 const EMPTY_ROW: Row = Object.freeze({ painted: '', width: 0 });
 
-/** The most rows of a prompt that are shown. */
+/** The most rows of a prompt that are shown to the person who wrote it just now. */
 const MOST_PROMPT_ROWS = 3;
 
 /** What a terminal view needs to know of its surroundings. */
@@ -43,10 +43,12 @@ export interface TerminalViewOptions {
   /** The size of the window, asked each time: it may change. */
   readonly columns: () => number;
   readonly rows: () => number;
+  /** Whether the turn happens now, so that what is under way is drawn. */
+  readonly isLive: boolean;
 }
 
 /** What stands above: kinds are set apart by an empty row, and so are the words of two steps. */
-type Kind = 'head' | 'text' | 'reasoning' | 'earlier words' | 'line' | 'end';
+type Kind = 'head' | 'text' | 'reasoning' | 'earlier words' | 'line' | 'question' | 'end';
 
 export class TerminalView implements View {
   readonly #output: ViewOutput;
@@ -56,6 +58,7 @@ export class TerminalView implements View {
   readonly #hideReasoning: boolean;
   readonly #columns: () => number;
   readonly #rows: () => number;
+  readonly #isLive: boolean;
   readonly #progress = new TurnProgress();
   readonly #calls: CallRows;
   readonly #area: LiveArea;
@@ -73,6 +76,8 @@ export class TerminalView implements View {
   #waiting: { readonly what: string; readonly since: number } | undefined;
   #timer: ReturnType<Clock['setTimer']> | undefined;
   #drawnAt = Number.NEGATIVE_INFINITY;
+  /** Whether the cursor stands behind a question, where nothing may be drawn. */
+  #isAsking = false;
   #isOver = false;
 
   constructor(options: TerminalViewOptions) {
@@ -83,24 +88,31 @@ export class TerminalView implements View {
     this.#hideReasoning = options.hideReasoning;
     this.#columns = options.columns;
     this.#rows = options.rows;
+    this.#isLive = options.isLive;
     this.#calls = new CallRows(options.secrets, options.paint);
     this.#area = new LiveArea(text => this.#output.progress(text), options.columns);
     this.#stream = new SafeStream(options.secrets);
   }
 
-  start({ model, workspace, mode, prompt, tries }: RunHeader): void {
+  start({ model, workspace, mode, prompt, tries, session }: RunHeader): void {
     this.#tries = tries;
-    const facts = [model, ...(workspace === undefined ? [] : [workspace]), ...(mode === '' ? [] : [`mode ${mode}`])];
-    this.#print('head', this.#wrapped([`looprig`, ...facts].join(SEPARATOR), 'dim'));
+    const facts = [
+      ...(model === undefined ? [] : ['looprig', model]),
+      ...(workspace === undefined ? [] : [workspace]),
+      ...(mode === '' ? [] : [`mode ${mode}`]),
+      ...(session === undefined ? [] : [session]),
+    ];
+    if (facts.length > 0) this.#print('head', this.#wrapped(facts.join(SEPARATOR), 'dim'));
     const rows = this.#wrapped(`› ${prompt}`, 'bold');
-    this.#print('head', rows.slice(0, MOST_PROMPT_ROWS));
+    this.#print('head', this.#isLive ? rows.slice(0, MOST_PROMPT_ROWS) : rows);
     this.#above = 'head';
   }
 
   event(event: TurnEvent): void {
     if (event.type === 'tool.completed') {
       this.#finishText();
-      this.#print('line', this.#calls.completed(event, this.#progress.openCall(event.callId), this.#width));
+      const call = this.#progress.openCall(event.callId);
+      this.#print('line', this.#calls.completed(event, call, this.#width, !this.#isLive));
     }
     this.#progress.apply(event);
     this.#tell(event);
@@ -113,7 +125,25 @@ export class TerminalView implements View {
     this.#redraw();
   }
 
-  end({ exitStatus, word, reason }: RunEnd): void {
+  ask(lines: readonly string[], prompt: string): void {
+    this.#finishText();
+    this.#rest();
+    const [first = '', ...others] = lines;
+    this.#print('question', this.#rowsOf(first, 'bold'));
+    this.#print(
+      'question',
+      others.flatMap(line => this.#rowsOf(line, 'plain')),
+    );
+    this.#output.progress(this.#paint('cyan', prompt));
+    this.#isAsking = true;
+  }
+
+  answered(): void {
+    this.#isAsking = false;
+    this.#redraw();
+  }
+
+  end({ exitStatus, word, reason, next }: RunEnd): void {
     this.#finish();
     const [mark, look]: [string, Look] =
       exitStatus === 0 ? ['✓', 'green'] : exitStatus === 1 ? ['✗', 'red'] : ['■', 'yellow'];
@@ -121,6 +151,7 @@ export class TerminalView implements View {
     const parts = [`${mark} ${word}`, ...finalGauges(this.#progress, this.#clock.now())];
     const [first, ...others] = packParts(parts, SEPARATOR, this.#width);
     this.#print('end', [this.#paint(look, first ?? ''), ...others.map(row => this.#paint('dim', row))]);
+    if (next !== undefined) this.#print('end', this.#wrapped(`to go on: ${next}`, 'dim'));
   }
 
   abandon(): void {
@@ -228,6 +259,8 @@ export class TerminalView implements View {
   #print(kind: Kind, rows: readonly string[]): void {
     if (rows.length === 0) return;
     this.#area.erase();
+    if (this.#isAsking) this.#output.progress('\n');
+    this.#isAsking = false;
     if (kind !== this.#above) this.#output.progress('\n');
     this.#above = kind;
     const text = `${rows.join('\n')}\n`;
@@ -238,15 +271,22 @@ export class TerminalView implements View {
 
   #finish(): void {
     this.#isOver = true;
+    this.#finishText();
+    this.#rest();
+    if (this.#isAsking) this.#output.progress('\n');
+    this.#isAsking = false;
+  }
+
+  /** Nothing is drawn until something happens. */
+  #rest(): void {
     if (this.#timer !== undefined) this.#clock.clearTimer(this.#timer);
     this.#timer = undefined;
-    this.#finishText();
     this.#area.erase();
   }
 
   /** Draws the live area now, or soon where it was drawn a moment ago. */
   #redraw(): void {
-    if (this.#isOver) return;
+    if (this.#isOver || this.#isAsking || !this.#isLive) return;
     const now = this.#clock.now();
     const wait = this.#drawnAt + LEAST_REDRAW_MS - now;
     if (wait <= 0) {
@@ -290,6 +330,11 @@ export class TerminalView implements View {
   }
 
   #wrapped(text: string, look: Look): readonly string[] {
-    return wrapToWidth(oneLine(text, this.#secrets), this.#width).map(row => this.#paint(look, row));
+    return this.#rowsOf(oneLine(text, this.#secrets), look);
+  }
+
+  /** Rows of a line that is safe to show. */
+  #rowsOf(line: string, look: Look): readonly string[] {
+    return wrapToWidth(line, this.#width).map(row => this.#paint(look, row));
   }
 }

@@ -65,6 +65,9 @@ export class TurnProgress {
         this.limits = event.limits;
         this.startedAt = event.at;
         break;
+      case 'turn.resumed':
+        this.#resumed();
+        break;
       case 'tool.called':
         this.#called(event);
         break;
@@ -92,6 +95,12 @@ export class TurnProgress {
       default:
         break;
     }
+  }
+
+  /** What ran in the process that ended does not run any more. */
+  #resumed(): void {
+    this.running = 0;
+    for (const call of this.#open.values()) call.startedAt = undefined;
   }
 
   #called({ stepId, callId, toolName, input, summary }: Extract<TurnEvent, { type: 'tool.called' }>): void {

@@ -10,6 +10,7 @@ import {
   isToolResult,
   READ_TOOL_RESULT_TOOL_NAME,
   type Resource,
+  STRUCTURED_OUTPUT_TOOL_NAME,
   type ToolBudget,
   type ToolResult,
   type ToolReturn,
@@ -84,8 +85,13 @@ function unknownTool(turn: TurnContext, name: string): string {
     name,
     turn.mode.tools.map(tool => tool.info.name),
   );
-  if (near.length === 0) return `unknown tool "${shown}": there are no tools here`;
+  if (near.length === 0) return `unknown tool "${shown}": ${nothingHere(turn)}`;
   return `unknown tool "${shown}": did you mean ${near.map(candidate => `"${candidate}"`).join(', ')}?`;
+}
+
+function nothingHere({ output, mode }: TurnContext): string {
+  const isAsked = output?.requestIn(mode).way === 'tool';
+  return isAsked ? `there is only ${STRUCTURED_OUTPUT_TOOL_NAME}, for the final answer` : 'there are no tools here';
 }
 
 /** A value of the call's own: nobody else holds it, so a tool may do with it what it likes. */

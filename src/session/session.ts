@@ -4,45 +4,34 @@
  *
  * Owns invariant 6 (its journal writer is refused when another has appended) and the second half of 7: never two turns at once.
  */
-import { v7 as uuid } from 'uuid';
 import type { BoundLoop, BoundMode } from '../bind/bound-loop.ts';
 import type { Clock } from '../clock.ts';
-import type { ResolvedToolLimits } from '../define/limits.ts';
 import { SessionBusyError, SessionError, TurnInterruptedError } from '../errors.ts';
 import { EventHub, type EventReader } from '../events/event-stream.ts';
 import type { SessionEvent, TurnEvent } from '../events/events.ts';
 import { type JournalEntry, type JournalRecord, type JournalStore, recordedLimits } from '../journal/journal.ts';
 import { JournalWriter } from '../journal/writer.ts';
-import { type Message, NO_USAGE, type UserMessage } from '../model/model.ts';
-import type { EphemeralEvent, TurnContext } from '../run/context.ts';
-import { Deadlines, PausableDeadline } from '../run/deadlines.ts';
-import { Interruption } from '../run/interruption.ts';
+import type { Message } from '../model/model.ts';
 import type { DoneResult, TurnResult } from '../run/outcome.ts';
-import { type OutputContract, outputContract } from '../run/output.ts';
+import { outputContract } from '../run/output.ts';
 import { runTurn, summaryOf } from '../run/turn.ts';
 import { show } from '../show.ts';
-import { modeThatReads } from './captures.ts';
 import { GateKeeper, type GateOptions, MOVED_ON, type PendingGate } from './gate.ts';
 import type { GateAnswer } from './gate-answer.ts';
 import { checkEdit } from './gate-edit.ts';
 import type { OpenTurn, SessionState } from './history.ts';
+import { Inbox, type Job, type Steered } from './inbox.ts';
 import { type UserInput, userMessage } from './input.ts';
 import { endCutShort, PROCESS_ENDED, type RestoredState, resumePoint } from './restore.ts';
 import { Turn } from './turn.ts';
-import { effectiveLimits, limitsOf, readTurnLimits, type TurnLimits, type TurnOptions } from './turn-limits.ts';
+import { type TurnPorts, turnContext } from './turn-context.ts';
+import { effectiveLimits, limitsOf, readTurnLimits, type TurnOptions } from './turn-limits.ts';
 
 /** Options of `submit`. */
 export interface SubmitOptions extends TurnOptions {
   /** While a turn runs: `queue` waits for it, `reject` throws `SessionBusyError`. Default `queue`. */
   readonly queue?: 'queue' | 'reject';
 }
-
-/** What became of an input that was meant to steer. */
-export type Steered<Output = unknown> =
-  /** The running turn has taken it in. */
-  | { readonly kind: 'folded'; readonly turnId: string }
-  /** There was no model call left to take it in: it is a turn of its own. */
-  | { readonly kind: 'submitted'; readonly turn: Turn<Output> };
 
 /** What a process that ended left to do in a session. */
 export interface Unfinished {
@@ -64,40 +53,16 @@ export interface SessionParts {
   readonly observers: readonly ((event: SessionEvent) => void)[];
 }
 
-/** A turn that waits or runs. */
-interface Job {
-  readonly turnId: string;
-  readonly limits: TurnLimits | undefined;
-  /** The record that begins it; for a queued one it names the input that was recorded before. */
-  readonly opening: { readonly message?: UserMessage; readonly inputId?: string };
-  readonly interruption: Interruption;
-  readonly result: PromiseWithResolvers<TurnResult>;
-  /** The record before the turn's first, for readers that come late. */
-  afterSeq: number;
-  /** The terminal event of a turn whose end is no record. */
-  final: TurnEvent | undefined;
-  /** Whether another process received its input: closing this session leaves it waiting. */
-  readonly isRestored: boolean;
-}
-
-interface PendingSteer {
-  readonly inputId: string;
-  readonly afterSeq: number;
-  readonly decided: PromiseWithResolvers<Steered<never>>;
-}
-
 export class Session<ModeName extends string = string, Output = unknown> implements AsyncDisposable {
   readonly #bound: BoundLoop;
   readonly #state: SessionState;
-  readonly #store: JournalStore;
-  readonly #clock: Clock;
   readonly #writer: JournalWriter;
   readonly #hub: EventHub;
   readonly #gates: GateKeeper;
-  readonly #queue: Job[] = [];
-  #steers: PendingSteer[] = [];
+  readonly #inbox: Inbox;
+  /** All of these together, and what else a turn needs. */
+  readonly #ports: TurnPorts;
   #active: Job | undefined;
-  readonly #output: OutputContract | undefined;
   /** Of a turn that another process left unfinished: the calls that ran in it. */
   readonly #ran: RestoredState['ran'];
   #mode: BoundMode;
@@ -107,30 +72,31 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
 
   /** @internal */
   constructor(parts: SessionParts) {
-    this.#bound = parts.bound;
-    const { state, lastSeq, ran } = parts.restored;
+    const { bound, restored, store, clock, gate: options, observers } = parts;
+    const { state, lastSeq, ran } = restored;
+    const { sessionId, loopId } = bound;
+    this.#bound = bound;
     this.#state = state;
     this.#ran = ran;
-    this.#store = parts.store;
-    this.#clock = parts.clock;
-    this.#output = parts.bound.output && outputContract(parts.bound.output, parts.bound.behaviour.outputMode);
-    this.#mode = parts.bound.mode(state.mode) ?? parts.bound.initialMode;
-    const { sessionId, loopId } = parts.bound;
-    const read = (fromSeq: number) => this.#store.read(sessionId, fromSeq);
-    const now = () => this.#clock.now();
-    this.#hub = new EventHub({ sessionId, loopId, read }, lastSeq, now, parts.observers);
-    this.#writer = new JournalWriter(parts.store, sessionId, lastSeq, parts.clock, record => {
-      this.#state.apply(record);
-      this.#hub.record(record);
+    this.#mode = bound.mode(state.mode) ?? bound.initialMode;
+    const source = { sessionId, loopId, read: (fromSeq: number) => store.read(sessionId, fromSeq) };
+    const hub = new EventHub(source, lastSeq, () => clock.now(), observers);
+    const writer = new JournalWriter(store, sessionId, lastSeq, clock, record => {
+      state.apply(record);
+      hub.record(record);
     });
-    this.#gates = new GateKeeper({
-      options: parts.gate,
-      loopRules: parts.bound.gate.rules,
-      clock: parts.clock,
-      state,
-      append: entries => this.#writer.append(entries),
+    const append = (entries: readonly JournalEntry[]) => writer.append(entries);
+    const gates = new GateKeeper({
+      ...{ options, loopRules: bound.gate.rules, clock, state, append },
       checkEdit: (toolName, input) => checkEdit(this.#modeOfTurn(), toolName, input),
     });
+    const inbox = new Inbox({ hub, append, handle: job => this.#handle(job) });
+    const output = bound.output && outputContract(bound.output, bound.behaviour.outputMode);
+    this.#ports = { bound, state, store, writer, hub, gates, inbox, clock, output };
+    this.#writer = writer;
+    this.#hub = hub;
+    this.#gates = gates;
+    this.#inbox = inbox;
     this.#takeUp();
   }
 
@@ -140,11 +106,7 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
     const leanedOn: JournalRecord[] = [...waiting.values()];
     if (turn?.step?.response !== undefined) leanedOn.push(turn.step.response);
     for (const record of leanedOn.sort((one, other) => one.seq - other.seq)) this.#hub.remember(record);
-    for (const { inputId, as, seq } of waiting.values()) {
-      if (as === 'steer' && turn !== undefined) {
-        this.#steers.push({ inputId, afterSeq: seq - 1, decided: Promise.withResolvers<Steered<never>>() });
-      } else this.#queue.push({ ...this.#job(undefined, { inputId }), afterSeq: seq - 1, isRestored: true });
-    }
+    this.#inbox.restore(waiting.values(), turn !== undefined);
   }
 
   get id(): string {
@@ -189,8 +151,8 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
     }
     if (this.#active !== undefined && options.queue === 'reject') throw new SessionBusyError();
     this.#endUnfinished();
-    if (this.#active === undefined && this.#queue.length === 0) return this.#start(this.#job(limits, { message }));
-    const turn = this.#enqueue(message, limits);
+    if (this.#active === undefined && this.#inbox.size === 0) return this.#start(this.#inbox.job(limits, { message }));
+    const turn = this.#handle(this.#inbox.enqueue(message, limits));
     if (this.#active === undefined) this.#startNext();
     else if (this.#gates.isWaiting) this.#active.interruption.stop({ kind: 'interrupted', reason: MOVED_ON });
     return turn;
@@ -203,8 +165,8 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
   get unfinished(): Unfinished | undefined {
     if (this.#active !== undefined) return undefined;
     const { turn } = this.#state;
-    if (turn === undefined && this.#queue.length === 0) return undefined;
-    return Object.freeze({ turnId: turn?.turnId, gates: this.#gates.pending, queued: this.#queue.length });
+    if (turn === undefined && this.#inbox.size === 0) return undefined;
+    return Object.freeze({ turnId: turn?.turnId, gates: this.#gates.pending, queued: this.#inbox.size });
   }
 
   /**
@@ -218,9 +180,10 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
     if (this.#active !== undefined) throw new SessionBusyError();
     const { turn } = this.#state;
     if (turn !== undefined) {
-      return this.#start({ ...this.#job(undefined, {}, turn.turnId), afterSeq: turn.firstSeq - 1 }, turn);
+      const from = { turnId: turn.turnId, afterSeq: turn.firstSeq - 1 };
+      return this.#start(this.#inbox.job(undefined, {}, from), turn);
     }
-    const next = this.#queue[0];
+    const next = this.#inbox.first;
     if (next === undefined) {
       throw new SessionError(
         'nothing_to_resume',
@@ -256,12 +219,7 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
   async steer(input: UserInput): Promise<Steered<Output>> {
     this.#requireOpen();
     if (this.#active === undefined) return { kind: 'submitted', turn: this.submit(input) };
-    const message = userMessage(input);
-    const inputId = uuid();
-    const decided = Promise.withResolvers<Steered<never>>();
-    this.#steers.push({ inputId, afterSeq: this.#hub.lastSeq, decided });
-    await this.#writer.append([{ type: 'input.received', inputId, as: 'steer', message }]);
-    return decided.promise as Promise<Steered<Output>>;
+    return this.#inbox.steer(userMessage(input)) as Promise<Steered<Output>>;
   }
 
   /**
@@ -276,7 +234,7 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
     }
     const limits = readTurnLimits(options);
     this.#endUnfinished();
-    return this.#start(this.#job(limits, {}));
+    return this.#start(this.#inbox.job(limits, {}));
   }
 
   /** Changes the mode, from the next turn on. Throws `SessionError` `unknown_mode`. */
@@ -328,8 +286,8 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
   }
 
   async #close(): Promise<void> {
-    for (const job of [...this.#queue]) if (!job.isRestored) this.#cancel(job, 'the session was closed');
-    this.#active?.interruption.stop({ kind: 'interrupted', reason: 'the session was closed' });
+    this.#inbox.cancelAll(CLOSED);
+    this.#active?.interruption.stop({ kind: 'interrupted', reason: CLOSED });
     await this.#active?.result.promise;
     await this.#writer.settled();
     this.#hub.end();
@@ -341,29 +299,6 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
     if (this.#writer.failure !== undefined) throw this.#writer.failure;
   }
 
-  #job(limits: TurnLimits | undefined, opening: Job['opening'], turnId: string = uuid()): Job {
-    const result = Promise.withResolvers<TurnResult>();
-    const interruption = new Interruption();
-    return {
-      turnId,
-      limits,
-      opening,
-      interruption,
-      result,
-      afterSeq: this.#hub.lastSeq,
-      final: undefined,
-      isRestored: false,
-    };
-  }
-
-  #enqueue(message: UserMessage, limits: TurnLimits | undefined): Turn<Output> {
-    const job = this.#job(limits, { inputId: uuid() });
-    this.#queue.push(job);
-    const received: JournalEntry = { type: 'input.received', inputId: job.opening.inputId!, as: 'turn', message };
-    void this.#writer.append([received]); // a failure comes back with the turn that is running
-    return this.#handle(job);
-  }
-
   #start(job: Job, unfinished?: OpenTurn): Turn<Output> {
     this.#active = job;
     void this.#run(job, unfinished);
@@ -371,7 +306,7 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
   }
 
   #startNext(): void {
-    const next = this.#closing === undefined ? this.#queue.shift() : undefined;
+    const next = this.#closing === undefined ? this.#inbox.shift() : undefined;
     if (next !== undefined) this.#start(next);
   }
 
@@ -381,7 +316,7 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
     this.#hasEndedUnfinished = true;
     const reason = this.#gates.pending.length > 0 ? MOVED_ON : PROCESS_ENDED;
     this.#writer.stage(endCutShort(this.#state, reason));
-    this.#promoteSteers(); // what was said to that turn comes before what is said now
+    this.#inbox.promoteSteers(); // what was said to that turn comes before what is said now
   }
 
   #modeOfTurn(): BoundMode {
@@ -393,7 +328,7 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
       result: job.result.promise as Promise<TurnResult<Output>>,
       interrupt: given => {
         const reason = given === undefined || typeof given === 'string' ? given : show(given); // it is recorded
-        if (this.#queue.includes(job)) this.#cancel(job, reason);
+        if (this.#inbox.has(job)) this.#inbox.cancel(job, reason);
         else job.interruption.stop({ kind: 'interrupted', reason });
       },
       subscribe: () => {
@@ -409,7 +344,7 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
     const { turnId, opening } = job;
     const mode = unfinished === undefined ? this.#mode : this.#modeOfTurn();
     const limits = unfinished === undefined ? effectiveLimits(mode.limits, job.limits) : limitsOf(unfinished);
-    const context = this.#context(job, mode, limits);
+    const context = turnContext(this.#ports, job, mode, limits);
     const first: JournalEntry =
       unfinished === undefined
         ? { type: 'turn.started', turnId, mode: mode.name, limits: recordedLimits(limits), ...opening }
@@ -417,106 +352,16 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
     const result = await runTurn(context, first, unfinished && resumePoint(unfinished, this.#ran));
     const isRecorded = this.#writer.failure === undefined;
     if (!isRecorded && result.status === 'failed') {
-      const { text, usage, steps, iterations, calls, error } = result;
-      this.#finish(job, {
-        type: 'turn.failed',
-        turnId,
-        text,
-        usage,
-        steps,
-        iterations,
-        calls,
-        error: summaryOf(error),
-      });
+      const { status: _status, leftBehind: _leftBehind, error, ...figures } = result;
+      const failed = { type: 'turn.failed' as const, turnId, ...figures, error: summaryOf(error) };
+      job.final = this.#hub.finish(turnId, failed) as TurnEvent;
     }
     this.#active = undefined;
-    this.#promoteSteers();
+    const late = this.#inbox.promoteSteers();
+    if (this.#closing !== undefined) for (const job of late) this.#inbox.cancel(job, CLOSED);
     this.#startNext();
     job.result.resolve(Object.freeze(result));
   }
-
-  /** What was said too late for the turn becomes the next turns, before those that were queued. */
-  #promoteSteers(): void {
-    const late = this.#steers;
-    this.#steers = [];
-    const jobs = late.map(({ inputId, afterSeq, decided }) => {
-      const job = this.#job(undefined, { inputId });
-      job.afterSeq = afterSeq;
-      decided.resolve({ kind: 'submitted', turn: this.#handle(job) as Turn<never> });
-      return job;
-    });
-    this.#queue.unshift(...jobs);
-    if (this.#closing !== undefined) for (const job of jobs) this.#cancel(job, 'the session was closed');
-  }
-
-  /** Takes a waiting turn out of the queue. */
-  #cancel(job: Job, reason: string | undefined): void {
-    const place = this.#queue.indexOf(job);
-    if (place === -1) return;
-    this.#queue.splice(place, 1);
-    const { turnId } = job;
-    const figures = { text: '', usage: NO_USAGE, steps: 0, iterations: 0, calls: 0 };
-    const said = { reason: reason ?? 'cancelled before it began' };
-    if (job.opening.inputId !== undefined) {
-      void this.#writer.append([{ type: 'input.cancelled', inputId: job.opening.inputId }]);
-    }
-    this.#finish(job, { type: 'turn.interrupted', turnId, ...said, ...figures });
-    job.result.resolve(Object.freeze({ status: 'interrupted', ...said, leftBehind: [], ...figures }));
-  }
-
-  #finish(job: Job, event: Parameters<EventHub['finish']>[1]): void {
-    job.final = this.#hub.finish(job.turnId, event) as TurnEvent;
-  }
-
-  #context(job: Job, mode: BoundMode, limits: ResolvedToolLimits): TurnContext {
-    const { turnId, interruption } = job;
-    const { sessionId, loopId, behaviour, middleware } = this.#bound;
-    const [state, hub, writer, clock] = [this.#state, this.#hub, this.#writer, this.#clock];
-    const deadlines = new Deadlines(clock);
-    const timeoutMs = limits.turnTimeoutMs;
-    const turnTimer = new PausableDeadline(deadlines, clock, timeoutMs, () =>
-      interruption.stop({ kind: 'timed_out', timeoutMs }),
-    );
-    const get = (id: string) => this.#store.getCapture(sessionId, id);
-    const current = modeThatReads(mode, {
-      ...{ sessionId, loopId, get },
-      ...{ captures: state.captures, resultBytes: limits.resultBytes },
-    });
-    return {
-      ...{ sessionId, loopId, turnId, limits, behaviour, middleware },
-      get mode() {
-        return current();
-      },
-      ...{ clock, deadlines, turnTimer, interruption },
-      output: this.#output,
-      history: state.messages,
-      stage: entries => writer.stage(entries),
-      append: entries => writer.append(entries),
-      keep: bytes => this.#store.putCapture(sessionId, bytes),
-      hasCallId: callId => state.callIds.has(callId),
-      isKnownElsewhere: toolName => this.#bound.modes.some(other => other.tool(toolName) !== undefined),
-      get watched() {
-        return hub.watched;
-      },
-      emit: (event: EphemeralEvent) => hub.emit({ ...event, turnId }),
-      emitText: (type, stepId, text) => hub.emitText(turnId, type, stepId, text),
-      permission: requests => this.#gates.decide(turnId, interruption, requests),
-      hasGate: callId => state.gates.has(callId),
-      withdrawGates: callIds => this.#gates.withdraw(callIds),
-      takeSteered: () => this.#takeSteered(turnId),
-      random: () => Math.random(),
-    };
-  }
-
-  #takeSteered(turnId: string): readonly JournalEntry[] {
-    if (this.#steers.length === 0) return NOTHING;
-    const taken = this.#steers;
-    this.#steers = [];
-    return taken.map(({ inputId, decided }): JournalEntry => {
-      decided.resolve({ kind: 'folded', turnId });
-      return { type: 'input.steered', turnId, inputId };
-    });
-  }
 }
 
-const NOTHING: readonly JournalEntry[] = Object.freeze([]);
+const CLOSED = 'the session was closed';

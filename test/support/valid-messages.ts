@@ -46,8 +46,7 @@ const message = z.discriminatedUnion('role', [
     role: z.literal('user'),
     content: z.array(z.strictObject({ type: z.literal('text'), text })).min(1),
   }),
-  // Without content only where the provider paused before it said anything.
-  z.strictObject({ role: z.literal('assistant'), content: z.array(assistantPart), providerOptions }),
+  z.strictObject({ role: z.literal('assistant'), content: z.array(assistantPart).min(1), providerOptions }),
   z.strictObject({ role: z.literal('tool'), content: z.array(result).min(1) }),
 ]);
 

@@ -1,0 +1,148 @@
+/** Follows one turn to its end, shows it, and asks at its gates. */
+import { resolve } from 'node:path';
+import { JournalConflictError, type JournalRecord, type PendingGate, type Turn, type TurnResult } from '../index.ts';
+import type { CommandEnd } from './command.ts';
+import { conclude, concludeWaiting } from './conclude.ts';
+import { GateDesk } from './gate-desk.ts';
+import { gateLine } from './gate-text.ts';
+import type { Host, StopReason } from './host.ts';
+import { LineInput } from './line-input.ts';
+import type { OpenSession } from './open-session.ts';
+import type { ShownOptions } from './options.ts';
+import { MOST_TRIES } from './run-loop.ts';
+import type { SecretFilter } from './secrets.ts';
+import { shortId } from './session-ids.ts';
+import type { View } from './view.ts';
+import { canAsk, createView } from './views.ts';
+
+/** What a turn is shown with. */
+export interface TurnSetting {
+  readonly work: OpenSession;
+  readonly options: ShownOptions;
+  readonly host: Host;
+  readonly secrets: SecretFilter;
+  /** What the user said. */
+  readonly prompt: string;
+  readonly mode: string;
+  /** Which turn of the session this is, in words; `undefined` for the first. */
+  readonly session: string | undefined;
+  /** What is told before the turn begins. */
+  readonly notice: string | undefined;
+  /** Begins it. */
+  begin(): Turn;
+}
+
+/** How following ended: with the turn, or at a question that is left open. */
+type Followed =
+  | { readonly result: TurnResult; readonly denied: number }
+  | { readonly result: undefined; readonly gates: readonly PendingGate[] };
+
+/** Shows a turn from its beginning to its end. Gives how the command ended; what is open is closed, or left as it is where the turn waits. */
+export async function showTurn(setting: TurnSetting): Promise<CommandEnd> {
+  const { work, options, host, secrets, prompt, mode, session, notice } = setting;
+  const view = createView(options, host, secrets);
+  view.start({
+    model: work.chosen.label,
+    workspace: work.chosen.tools === undefined ? resolve(work.settings.workspace) : undefined,
+    mode: mode === 'base' ? '' : mode,
+    ...{ prompt, tries: MOST_TRIES },
+    ...(session !== undefined && { session }),
+  });
+  if (notice !== undefined) view.notice(notice);
+  const abandon = (): void => view.abandon();
+  host.quit.addEventListener('abort', abandon, { once: true });
+  const followed = await follow(setting, view).catch(async error => {
+    view.abandon();
+    await work.close();
+    throw error;
+  });
+  host.quit.removeEventListener('abort', abandon);
+  if (followed.result === undefined) return leaveWaiting(setting, view, followed.gates);
+  const { result, denied } = followed;
+  const next = work.kept && `looprig run --session ${work.kept.shown}${work.kept.storeArgument} "…"`;
+  const end = conclude(result, { denied: work.approval === 'none' ? denied : 0, remote: work.chosen.remote });
+  view.end({ ...end, ...(work.kept && { sessionId: work.kept.sessionId }), ...(next !== undefined && { next }) });
+  await work.close();
+  return {
+    exitStatus: end.exitStatus,
+    isLeftRunning: result.status !== 'done' && result.leftBehind.length > 0,
+    ...(result.status === 'failed' && { error: result.error }),
+  };
+}
+
+/** Tells what a session waits for and how to answer, and lets go of it as it is. */
+async function leaveWaiting(
+  { work, secrets }: TurnSetting,
+  view: View,
+  gates: readonly PendingGate[],
+): Promise<CommandEnd> {
+  const { kept } = work;
+  const ids = gates.map(({ gateId }) => gateId);
+  for (const gate of gates) view.notice(`gate ${shortId(gate.gateId, ids)}: ${gateLine(gate, secrets)}`);
+  const end = concludeWaiting(gates, kept);
+  view.end({ ...end, ...(kept && { sessionId: kept.sessionId }) });
+  await work.leave();
+  // The turn still waits in this process, whose work is done.
+  return { exitStatus: end.exitStatus, isLeftRunning: true };
+}
+
+async function follow({ work, options, host, secrets, begin }: TurnSetting, view: View): Promise<Followed> {
+  const { session } = work;
+  const { stop } = host;
+  const turn = begin();
+  const events = turn.subscribe();
+  const interrupt = (): void => {
+    const reason = stop.reason as StopReason;
+    if (reason !== 'output closed') view.notice('interrupting the turn; Ctrl-C again quits at once');
+    turn.interrupt(reason);
+  };
+  if (stop.aborted) interrupt();
+  stop.addEventListener('abort', interrupt, { once: true });
+  const isAsked = canAsk(options, host) && work.approval === 'ask';
+  let stepSeq = 1;
+  const desk = new GateDesk({
+    ...{ session, view, secrets, stop },
+    input: new LineInput(host.stdin, host.clock),
+    inputOf: callId => inputOf(work, callId, stepSeq),
+  });
+  let denied = 0;
+  try {
+    for await (const event of events) {
+      if (event.type === 'tool.completed' && event.outcome === 'denied') denied += 1;
+      if (event.type === 'step.started') stepSeq = event.seq;
+      view.event(event);
+      if (event.type !== 'gate.opened') continue;
+      const gate = session.gates.find(({ gateId }) => gateId === event.gateId);
+      if (gate === undefined || stop.aborted) continue;
+      if (!isAsked || (await decide(desk, gate)) === 'left') return { result: undefined, gates: session.gates };
+    }
+    return { result: await turn.result, denied };
+  } finally {
+    stop.removeEventListener('abort', interrupt);
+  }
+}
+
+/** A journal that another process took over ends the turn by itself, and says so there. */
+async function decide(desk: GateDesk, gate: PendingGate): Promise<'decided' | 'left'> {
+  try {
+    return await desk.decide(gate);
+  } catch (error) {
+    if (JournalConflictError.is(error)) return 'decided';
+    throw error;
+  }
+}
+
+/** The arguments of a call that waits: they stand in the response that asked for it. */
+async function inputOf({ store, session }: OpenSession, callId: string, fromSeq: number): Promise<unknown> {
+  for await (const record of store.read(session.id, fromSeq)) {
+    const input = inputIn(record, callId);
+    if (input !== undefined) return input;
+  }
+  return undefined;
+}
+
+function inputIn(record: JournalRecord, callId: string): unknown {
+  if (record.type !== 'step.responded') return undefined;
+  const call = record.message.content.find(part => part.type === 'tool-call' && part.toolCallId === callId);
+  return call?.type === 'tool-call' ? call.input : undefined;
+}

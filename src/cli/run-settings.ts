@@ -1,0 +1,80 @@
+/**
+ * What a session was run with, kept beside the store: a journal knows neither the folder nor the model, and a turn that is taken up days later
+ * must work in the same folder. Only this program's sessions have it.
+ */
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { ReasoningLevel, TurnOptions } from './options.ts';
+import type { StorePlace } from './store-place.ts';
+
+/** What holds for a session until something else is said. */
+export interface RunSettings {
+  /** As it was given, with absolute paths. */
+  readonly model: string;
+  /** An absolute path. */
+  readonly workspace: string;
+  readonly allowCommands: boolean;
+  readonly reasoning: ReasoningLevel | undefined;
+  /** Calls ask, also where nobody can answer at once. What allows calls is never kept. */
+  readonly asks: boolean;
+}
+
+/** The folder for what belongs to a store's sessions and is no journal. */
+export function runsFolder({ file }: StorePlace): string {
+  return `${file}.runs`;
+}
+
+/** What the options say; where they say nothing, what the session had; else the defaults. */
+export function settle(options: TurnOptions, kept: Partial<RunSettings>): RunSettings {
+  return {
+    model: options.model === undefined ? (kept.model ?? 'demo') : withAbsolutePath(options.model),
+    workspace: options.workspace ?? kept.workspace ?? '.',
+    allowCommands: options.allowCommands || kept.allowCommands === true,
+    reasoning: options.reasoning ?? (options.model === undefined ? kept.reasoning : undefined),
+    asks: options.approve === undefined ? kept.asks === true : options.approve === 'ask',
+  };
+}
+
+/** The settings that were kept for a session; nothing where there are none, or none that can be read. */
+export async function readSettings(place: StorePlace, sessionId: string): Promise<Partial<RunSettings>> {
+  try {
+    const kept: unknown = JSON.parse(await readFile(settingsFile(place, sessionId), 'utf8'));
+    if (typeof kept !== 'object' || kept === null) return {};
+    const { model, workspace, allowCommands, reasoning, asks } = kept as Record<string, unknown>;
+    return {
+      ...(typeof model === 'string' && { model }),
+      ...(typeof workspace === 'string' && { workspace }),
+      ...(allowCommands === true && { allowCommands }),
+      ...(asks === true && { asks }),
+      ...(typeof reasoning === 'string' && { reasoning: reasoning as ReasoningLevel }),
+    };
+  } catch {
+    return {};
+  }
+}
+
+/** Keeps the settings of a session, for this user's eyes alone: whole, or as they were. */
+export async function keepSettings(place: StorePlace, sessionId: string, settings: RunSettings): Promise<void> {
+  await makeRunsFolder(place);
+  const file = settingsFile(place, sessionId);
+  const draft = `${file}.${process.pid}`;
+  const text = JSON.stringify({ ...settings, workspace: resolve(settings.workspace) });
+  await writeFile(draft, `${text}\n`, { mode: 0o600 });
+  await rename(draft, file);
+}
+
+/** Makes the folder, for this user alone. */
+export async function makeRunsFolder(place: StorePlace): Promise<void> {
+  await mkdir(runsFolder(place), { recursive: true, mode: 0o700 });
+}
+
+/** The file of one session. Ids are of other programs too, so that they are made safe as names. */
+function settingsFile(place: StorePlace, sessionId: string): string {
+  return join(runsFolder(place), `${encodeURIComponent(sessionId)}.json`);
+}
+
+const REPLAY = 'replay:';
+
+function withAbsolutePath(model: string): string {
+  return model.startsWith(REPLAY) ? `${REPLAY}${resolve(model.slice(REPLAY.length))}` : model;
+}

@@ -1,0 +1,61 @@
+/** `looprig sessions`: what there is to show, to take up, and to go on with. */
+import type { StoredSession } from '../index.ts';
+import { type CommandEnd, DONE, STOPPED } from './command.ts';
+import { SESSIONS_HELP } from './help.ts';
+import type { Host } from './host.ts';
+import { jsonLine } from './json-view.ts';
+import type { SecretFilter } from './secrets.ts';
+import { shortId } from './session-ids.ts';
+import { isLocked } from './session-lock.ts';
+import { parseSessionsOptions } from './session-options.ts';
+import { sessionTable, type TableEntry } from './session-table.ts';
+import { findStore, type OpenStore } from './store-place.ts';
+import { type ListedSession, summarise } from './stored-session.ts';
+import { createPainter } from './style.ts';
+import { columnsOf, isColoured } from './views.ts';
+
+/** Runs the command. Throws `UsageError` for what cannot be done as asked. */
+export async function sessionsCommand(args: readonly string[], host: Host, secrets: SecretFilter): Promise<CommandEnd> {
+  const options = parseSessionsOptions(args);
+  if (options.help) {
+    host.stdout.write(SESSIONS_HELP);
+    return DONE;
+  }
+  const found = await findStore(options, host.env);
+  const all = (await found?.store.list()) ?? [];
+  const entries: TableEntry[] = [];
+  for (const stored of all.slice(0, options.limit)) {
+    if (host.stop.aborted) return STOPPED;
+    const session = await standing(found!, stored);
+    entries.push({
+      session,
+      shown: shortId(
+        session.sessionId,
+        all.map(({ sessionId }) => sessionId),
+      ),
+    });
+  }
+  await found?.store.close?.();
+  if (options.json) for (const { session } of entries) host.stdout.write(jsonLine(session, secrets));
+  else tell(entries, all.length, host, secrets);
+  return DONE;
+}
+
+/** A session that another process works on looks like one that was cut short; its lock tells them apart. */
+export async function standing({ store, place }: OpenStore, stored: StoredSession): Promise<ListedSession> {
+  const session = await summarise(store, stored);
+  if (session.state !== 'unfinished' || !(await isLocked(place, stored.sessionId))) return session;
+  return { ...session, state: 'running' };
+}
+
+function tell(entries: readonly TableEntry[], count: number, host: Host, secrets: SecretFilter): void {
+  const { stdout, stderr, clock } = host;
+  if (entries.length === 0) {
+    stderr.write('There are no sessions yet: "looprig run" begins one.\n');
+    return;
+  }
+  const columns = stdout.isTTY === true ? columnsOf(stdout) : undefined;
+  const rows = sessionTable(entries, { secrets, paint: createPainter(isColoured(host)), columns, now: clock.now() });
+  stdout.write(`${rows.join('\n')}\n`);
+  if (count > entries.length) stderr.write(`… and ${count - entries.length} more: --limit ${count} shows all\n`);
+}

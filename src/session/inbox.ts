@@ -1,0 +1,159 @@
+/**
+ * What users said and no turn has taken up yet: inputs that wait for a turn of their own, and what was said to the running turn. Each
+ * stands in the journal before anything depends on it.
+ */
+import { v7 as uuid } from 'uuid';
+import type { EventHub } from '../events/event-stream.ts';
+import type { TurnEvent } from '../events/events.ts';
+import type { JournalEntry } from '../journal/journal.ts';
+import { NO_USAGE, type UserMessage } from '../model/model.ts';
+import { Interruption } from '../run/interruption.ts';
+import type { TurnResult } from '../run/outcome.ts';
+import type { WaitingInput } from './history.ts';
+import type { Turn } from './turn.ts';
+import type { TurnLimits } from './turn-limits.ts';
+
+/** A turn that waits or runs. */
+export interface Job {
+  readonly turnId: string;
+  readonly limits: TurnLimits | undefined;
+  /** The record that begins it; for a queued one it names the input that was recorded before. */
+  readonly opening: { readonly message?: UserMessage; readonly inputId?: string };
+  readonly interruption: Interruption;
+  readonly result: PromiseWithResolvers<TurnResult>;
+  /** The record before the turn's first, for readers that come late. */
+  readonly afterSeq: number;
+  /** The terminal event of a turn whose end is no record. */
+  final: TurnEvent | undefined;
+  /** Whether another process received its input: closing this session leaves it waiting. */
+  readonly isRestored: boolean;
+}
+
+/** What became of an input that was meant to steer. */
+export type Steered<Output = unknown> =
+  /** The running turn has taken it in. */
+  | { readonly kind: 'folded'; readonly turnId: string }
+  /** There was no model call left to take it in: it is a turn of its own. */
+  | { readonly kind: 'submitted'; readonly turn: Turn<Output> };
+
+interface PendingSteer {
+  readonly inputId: string;
+  readonly afterSeq: number;
+  readonly decided: PromiseWithResolvers<Steered<never>>;
+}
+
+/** What an inbox needs of its session. */
+interface InboxParts {
+  readonly hub: Pick<EventHub, 'lastSeq' | 'finish'>;
+  append(entries: readonly JournalEntry[]): Promise<void>;
+  handle(job: Job): Turn;
+}
+
+export class Inbox {
+  readonly #parts: InboxParts;
+  readonly #queue: Job[] = [];
+  #steers: PendingSteer[] = [];
+
+  constructor(parts: InboxParts) {
+    this.#parts = parts;
+  }
+
+  /** How many inputs wait for a turn of their own. */
+  get size(): number {
+    return this.#queue.length;
+  }
+
+  /** The next one, which stays. */
+  get first(): Job | undefined {
+    return this.#queue[0];
+  }
+
+  has(job: Job): boolean {
+    return this.#queue.includes(job);
+  }
+
+  shift(): Job | undefined {
+    return this.#queue.shift();
+  }
+
+  /** A turn that begins now: with `from`, one that another process began, whose events begin after that record. */
+  job(limits: TurnLimits | undefined, opening: Job['opening'], from?: { turnId: string; afterSeq: number }): Job {
+    const { turnId = uuid(), afterSeq = this.#parts.hub.lastSeq } = from ?? {};
+    return {
+      ...{ turnId, limits, opening, afterSeq, final: undefined, isRestored: false },
+      ...{ interruption: new Interruption(), result: Promise.withResolvers<TurnResult>() },
+    };
+  }
+
+  /** Records an input that waits for its turn. A failure comes back with the turn that is running. */
+  enqueue(message: UserMessage, limits: TurnLimits | undefined): Job {
+    const inputId = uuid();
+    const job = this.job(limits, { inputId });
+    this.#queue.push(job);
+    void this.#parts.append([{ type: 'input.received', inputId, as: 'turn', message }]);
+    return job;
+  }
+
+  /** Records what is said to the running turn; settles when it is decided what becomes of it. */
+  async steer(message: UserMessage): Promise<Steered<never>> {
+    const inputId = uuid();
+    const decided = Promise.withResolvers<Steered<never>>();
+    this.#steers.push({ inputId, afterSeq: this.#parts.hub.lastSeq, decided });
+    await this.#parts.append([{ type: 'input.received', inputId, as: 'steer', message }]);
+    return decided.promise;
+  }
+
+  /** Takes up what another process received; what steered a turn that is over is a turn of its own. */
+  restore(waiting: Iterable<WaitingInput>, hasOpenTurn: boolean): void {
+    for (const { inputId, as, seq } of waiting) {
+      const afterSeq = seq - 1;
+      if (as === 'steer' && hasOpenTurn) {
+        this.#steers.push({ inputId, afterSeq, decided: Promise.withResolvers<Steered<never>>() });
+      } else this.#queue.push({ ...this.job(undefined, { inputId }), afterSeq, isRestored: true });
+    }
+  }
+
+  /** The records that fold what was said into the history of the running turn. */
+  takeSteered(turnId: string): readonly JournalEntry[] {
+    if (this.#steers.length === 0) return NOTHING;
+    const taken = this.#steers;
+    this.#steers = [];
+    return taken.map(({ inputId, decided }): JournalEntry => {
+      decided.resolve({ kind: 'folded', turnId });
+      return { type: 'input.steered', turnId, inputId };
+    });
+  }
+
+  /** What was said too late for the turn becomes the next turns, before those that were queued. */
+  promoteSteers(): readonly Job[] {
+    const late = this.#steers;
+    this.#steers = [];
+    const jobs = late.map(({ inputId, afterSeq, decided }) => {
+      const job = { ...this.job(undefined, { inputId }), afterSeq };
+      decided.resolve({ kind: 'submitted', turn: this.#parts.handle(job) as Turn<never> });
+      return job;
+    });
+    this.#queue.unshift(...jobs);
+    return jobs;
+  }
+
+  /** Takes a waiting turn out of the queue. */
+  cancel(job: Job, reason: string | undefined): void {
+    const place = this.#queue.indexOf(job);
+    if (place === -1) return;
+    this.#queue.splice(place, 1);
+    const { turnId, opening } = job;
+    const figures = { text: '', usage: NO_USAGE, steps: 0, iterations: 0, calls: 0 };
+    const said = { reason: reason ?? 'cancelled before it began' };
+    if (opening.inputId !== undefined) void this.#parts.append([{ type: 'input.cancelled', inputId: opening.inputId }]);
+    job.final = this.#parts.hub.finish(turnId, { type: 'turn.interrupted', turnId, ...said, ...figures }) as TurnEvent;
+    job.result.resolve(Object.freeze({ status: 'interrupted', ...said, leftBehind: [], ...figures }));
+  }
+
+  /** Cancels what waits; what another process received goes on waiting in the journal. */
+  cancelAll(reason: string): void {
+    for (const job of [...this.#queue]) if (!job.isRestored) this.cancel(job, reason);
+  }
+}
+
+const NOTHING: readonly JournalEntry[] = Object.freeze([]);
