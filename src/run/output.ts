@@ -19,7 +19,7 @@ import { cleanMessage, messageOf } from './result.ts';
 export type OutputWay = 'native' | 'tool';
 
 /** What a request says so that the answer fits: the tools with the control tool among them, or the response format beside them. */
-export interface OutputRequest {
+interface OutputRequest {
   readonly way: OutputWay;
   readonly tools: ModelTool[];
   readonly responseFormat: ModelRequest['responseFormat'];
@@ -72,7 +72,7 @@ export type SortedResponse =
   | ({ readonly kind: 'answer'; readonly call: RequestedCall | undefined } & Answer);
 
 /** The words of an answer: all of them, and the last block of them where it came in several. */
-export interface Answer {
+interface Answer {
   readonly text: string;
   readonly lastBlock: string;
 }

@@ -20,7 +20,7 @@ const WRITER = `
   import { writeSync } from 'node:fs';
   const [file, sessions, storeModule] = process.argv.slice(1);
   const { sqliteStore } = await import(storeModule);
-  const store = sqliteStore({ file });
+  const store = sqliteStore({ file, thread: process.pid % 2 === 0 });
   const write = async id => {
     let seq = (await store.find(id))?.lastSeq ?? 0;
     for (let size = 1; ; size = (size % 4) + 1) {

@@ -1,7 +1,7 @@
 /** What went wrong with a file, in one sentence each. */
-import type { Failure } from './protocol.ts';
+import type { Failure, FileOptions } from './protocol.ts';
 
-/** Thrown inside the thread that owns the file; goes to the other side as data. */
+/** Thrown on the file's side; goes to the store as data. */
 export class StoreFailure extends Error {
   readonly failure: Failure;
 
@@ -24,13 +24,16 @@ const TOOBIG = 18;
 const NOTADB = 26;
 
 /** What a thrown value says of the file. */
-export function failureOf(cause: unknown, file: string, busyTimeoutMs: number): Failure {
+export function failureOf(cause: unknown, { file, busyTimeoutMs }: FileOptions): Failure {
   if (cause instanceof StoreFailure) return cause.failure;
   const reason = cause instanceof Error ? cause.message : String(cause);
   switch (codeOf(cause)) {
     case BUSY:
     case LOCKED:
-      return failed(`the store ${file} is locked: another program kept it for more than ${busyTimeoutMs} ms`, reason);
+      return {
+        ...failed(`the store ${file} is locked: another program kept it for more than ${busyTimeoutMs} ms`, reason),
+        isLocked: true,
+      };
     case READONLY:
       return failed(`the store ${file} is read-only: a store must be writable`, reason);
     case FULL:

@@ -11,6 +11,11 @@ export interface SqliteStoreOptions {
   readonly file: string;
   /** How long to wait for a file that another program keeps locked, in milliseconds. Default 5,000. */
   readonly busyTimeoutMs?: number;
+  /**
+   * Whether a thread of its own owns the file, so that the program never waits for the disk. Default false: a commit is quicker without
+   * (no way to another thread and back), and keeps the program for as long as the disk takes. For a server with many sessions, or a slow disk.
+   */
+  readonly thread?: boolean;
   /** The most bytes that the file may grow to; an append beyond that fails as on a full disk. Default: what the disk has. */
   readonly maxBytes?: number;
 }
@@ -21,7 +26,7 @@ export interface SqliteStoreOptions {
  * Several stores, in one process or in several, may use one file. Throws `DefinitionError` for options that it cannot take.
  */
 export function sqliteStore(options: SqliteStoreOptions): Required<JournalStore> {
-  const { file, busyTimeoutMs = 5_000, maxBytes, ...unknown } = options ?? {};
+  const { file, busyTimeoutMs = 5_000, thread = false, maxBytes, ...unknown } = options ?? {};
   const [stranger] = Object.keys(unknown);
   if (stranger !== undefined) throw invalid(stranger, `sqliteStore has no option "${stranger}"`, options);
   if (typeof file !== 'string' || file === '' || file.includes('\0')) {
@@ -43,7 +48,10 @@ export function sqliteStore(options: SqliteStoreOptions): Required<JournalStore>
       maxBytes,
     );
   }
-  return new SqliteStore({ file: resolve(file), busyTimeoutMs, maxBytes });
+  if (typeof thread !== 'boolean') {
+    throw invalid('thread', `"thread" must be true or false, not ${show(thread)}`, thread);
+  }
+  return new SqliteStore({ file: resolve(file), busyTimeoutMs, maxBytes }, thread);
 }
 
 /** Room for the tables and a few appends. */

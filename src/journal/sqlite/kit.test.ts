@@ -10,13 +10,6 @@ import { sqliteStore } from './index.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'looprig-sqlite-kit-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
-const file = join(folder, 'sessions.db');
-
-async function reopen(store: JournalStore): Promise<JournalStore> {
-  await store.close?.();
-  return sqliteStore({ file });
-}
-
 /** The row of the record, and the next row of its session. */
 const ROWS = `SELECT batch.id, records FROM batch JOIN session ON session.id = batch.session WHERE name = ? AND batch.last_seq >= ? ORDER BY batch.id`;
 
@@ -38,13 +31,19 @@ function set(database: DatabaseSync, row: Row | undefined, records: string | und
   database.prepare('UPDATE batch SET records = ? WHERE id = ?').run(records ?? null, row?.id ?? 0);
 }
 
-describe('the SQLite store is a journal store:', () => {
+describe.each([false, true])('the SQLite store (thread: %s) is a journal store:', thread => {
+  const file = join(folder, `sessions-${thread}.db`);
+  const open = (): JournalStore => sqliteStore({ file, thread });
+  const reopen = async (store: JournalStore): Promise<JournalStore> => {
+    await store.close?.();
+    return open();
+  };
   const damage = async (store: JournalStore, { sessionId, seq, how }: StoreDamage): Promise<JournalStore> => {
     await store.close?.();
     const database = new DatabaseSync(file);
     DAMAGES[how](database, database.prepare(ROWS).all(sessionId, seq) as unknown as Row[]);
     database.close();
-    return sqliteStore({ file });
+    return open();
   };
-  for (const { name, run } of journalStoreKit(() => sqliteStore({ file }), { reopen, damage })) test(name, run);
+  for (const { name, run } of journalStoreKit(open, { reopen, damage })) test(name, run);
 });

@@ -338,6 +338,7 @@ describe('options that make no store are refused', () => {
     [{ file: ':memory:' }, 'file', 'for a store in memory use memoryStore()'],
     [{ file: 'a.db', busyTimeoutMs: -1 }, 'busyTimeoutMs', 'a whole number from 0, not -1'],
     [{ file: 'a.db', busyTimeoutMs: 1.5 }, 'busyTimeoutMs', 'a whole number from 0, not 1.5'],
+    [{ file: 'a.db', thread: 'yes' }, 'thread', '"thread" must be true or false, not "yes"'],
     [{ file: 'a.db', maxBytes: 10 }, 'maxBytes', 'must be a whole number of at least 65536, not 10'],
     [{ file: 'a.db', path: 'b' }, 'path', 'sqliteStore has no option "path"'],
   ])('%j', (options, field, message) => {
@@ -353,10 +354,10 @@ describe('options that make no store are refused', () => {
   });
 });
 
-test('neither the store nor its thread prints a warning of the platform', () => {
+test.each([false, true])('neither the store nor its thread (%s) prints a warning of the platform', thread => {
   const script = `
     const { sqliteStore } = await import(${JSON.stringify(new URL('./index.ts', import.meta.url).href)});
-    const store = sqliteStore({ file: ${JSON.stringify(join(folder, 'a.db'))} });
+    const store = sqliteStore({ file: ${JSON.stringify(join(folder, 'a.db'))}, thread: ${thread} });
     await store.list();
     await store.close();
     console.log('done');`;
@@ -366,12 +367,12 @@ test('neither the store nor its thread prints a warning of the platform', () => 
   expect({ stdout, stderr }).toEqual({ stdout: 'done\n', stderr: '' });
 });
 
-test('a process ends by itself with a store that nobody closed', () => {
+test.each([false, true])('a process ends by itself with a store (thread: %s) that nobody closed', thread => {
   mkdirSync(join(folder, 'sub'));
   const file = join(folder, 'sub', 'a.db');
   const script = `
     const { sqliteStore } = await import(${JSON.stringify(new URL('./index.ts', import.meta.url).href)});
-    const store = sqliteStore({ file: ${JSON.stringify(file)} });
+    const store = sqliteStore({ file: ${JSON.stringify(file)}, thread: ${thread} });
     await store.append('a', 0, [{ type: 'mode.changed', mode: 'x', seq: 1, at: 1 }]);
     console.log('appended');`;
   const { stdout } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {

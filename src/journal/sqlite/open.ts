@@ -15,6 +15,9 @@ import { APPLICATION_ID, applicationOf, type Migration, migrate, versionOf } fro
 /** The bytes of a page. What the file may grow to is counted in pages. */
 const PAGE_BYTES = 4_096;
 
+/** What this thread is kept for at most by another program that writes, in milliseconds. */
+const SHORT_WAIT_MS = 10;
+
 /** An open database of the newest version. Throws `StoreFailure`, or what SQLite throws. */
 export function openFile(options: FileOptions, migrations: readonly Migration[]): DatabaseSync {
   const { file, maxBytes } = options;
@@ -43,8 +46,8 @@ function connect(options: FileOptions, readOnly: boolean, prepare: (database: Da
   const { DatabaseSync: Database } = sqlite();
   const database = new Database(options.file, { readOnly });
   try {
-    // Waiting comes first: all that follows may meet another program.
-    database.exec(`PRAGMA busy_timeout = ${options.busyTimeoutMs}`);
+    // All that follows may meet another program. A short wait is SQLite's own; a long one is the store's, which can do other things meanwhile.
+    database.exec(`PRAGMA busy_timeout = ${Math.min(options.busyTimeoutMs, SHORT_WAIT_MS)}`);
     prepare(database);
     return database;
   } catch (cause) {
@@ -87,14 +90,34 @@ function checkAccess(path: string, mode: number, message: string): void {
 
 /**
  * A journal beside the file is from a transaction that did not end. A store has one only while its first tables are made, when the file
- * had no page before: that is taken back and begun again. Any other is another program's, and for that to take back.
+ * had no page before, and while it becomes a WAL file, which rewrites its first page: both are taken back and begun again. Any other is
+ * another program's, and for that to take back.
  */
 function checkJournal(file: string): void {
   const journal = `${file}-journal`;
   if (!existsSync(journal)) return;
   const header = firstBytes(journal, 20);
   const isHot = header.length === 20 && header.some(byte => byte !== 0);
-  if (isHot && header.readUInt32BE(16) > 0) throw foreign(file, 'it has an unfinished transaction of another program');
+  if (isHot && header.readUInt32BE(16) > 0 && !isOursIn(journal))
+    throw foreign(file, 'it has an unfinished transaction of another program');
+}
+
+/** Where a page's number stands before it in a journal, and where in a file's first page the id of its program. */
+const PAGE_NUMBER_BYTES = 4;
+const APPLICATION_ID_AT = 68;
+
+/**
+ * Whether the first page that a journal keeps is the first of a store. The format is that of SQLite's documentation: the size of a sector
+ * at byte 20 of the header, which fills one, and then each page behind its number.
+ */
+function isOursIn(journal: string): boolean {
+  const header = firstBytes(journal, 24);
+  if (header.length < 24) return false;
+  const sector = header.readUInt32BE(20);
+  const idAt = sector + PAGE_NUMBER_BYTES + APPLICATION_ID_AT;
+  if (sector > 65_536) return false;
+  const kept = firstBytes(journal, idAt + 4);
+  return kept.length === idAt + 4 && kept.readUInt32BE(sector) === 1 && kept.readUInt32BE(idAt) === APPLICATION_ID;
 }
 
 function firstBytes(file: string, count: number): Buffer {

@@ -1,4 +1,4 @@
-/** What the store and the thread that owns its file say to each other. All of it is plain data. */
+/** What the store and its file say to each other, in one thread or in two. All of it is plain data. */
 
 /** How a file is to be opened. */
 export interface FileOptions {
@@ -95,8 +95,8 @@ export interface Failure {
   readonly message: string;
   /** `conflict`: where the journal really ends. */
   readonly actualSeq?: number;
-  /** `damaged`: the session's first bad record, where it is known. */
-  readonly seq?: number;
+  /** The file is locked by another program: it may be tried again. */
+  readonly isLocked?: boolean;
   /** The platform's own words. */
   readonly reason?: string;
 }
@@ -107,6 +107,10 @@ export interface Question {
   readonly ask: unknown;
 }
 
-export type Answer =
-  | { readonly id: number; readonly reply: unknown }
-  | { readonly id: number; readonly failure: Failure };
+export interface Answer {
+  readonly id: number;
+  readonly outcome: Outcome<unknown>;
+}
+
+/** What came of a question. */
+export type Outcome<Reply> = { readonly reply: Reply } | { readonly failure: Failure };

@@ -5,9 +5,18 @@
 import { JournalConflictError, JournalDamagedError, JournalError } from '../../errors.ts';
 import { decodeRecords, encodeRecords } from '../codec.ts';
 import type { JournalRecord, JournalStore, StoredSession } from '../journal.ts';
-import { errorOf, FileLink } from './link.ts';
+import { directLink, type FileLink, ThreadLink } from './link.ts';
 import { nameOf, sessionOf } from './names.ts';
-import type { FileOptions, SessionRow, Write, WriteOutcome } from './protocol.ts';
+import type {
+  Failure,
+  FileOptions,
+  Outcome,
+  RequestName,
+  Requests,
+  SessionRow,
+  Write,
+  WriteOutcome,
+} from './protocol.ts';
 
 interface Queued {
   readonly write: Write;
@@ -16,20 +25,23 @@ interface Queued {
   reject(cause: unknown): void;
 }
 
+/** How long to wait before a locked file is tried again, in milliseconds. */
+const RETRY_MS = 5;
+
 /** How many rows are asked for at once. */
 const ROWS_AT_ONCE = 512;
 
 export class SqliteStore implements JournalStore {
-  readonly #file: string;
+  readonly #options: FileOptions;
   readonly #link: FileLink;
   #queue: Queued[] = [];
   /** The transactions under way and to come, until the queue is empty. */
   #writing: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(options: FileOptions) {
-    this.#file = options.file;
-    this.#link = new FileLink(options);
+  constructor(options: FileOptions, hasThread: boolean) {
+    this.#options = options;
+    this.#link = hasThread ? new ThreadLink(options) : directLink(options);
   }
 
   async append(sessionId: string, expectedSeq: number, records: readonly JournalRecord[]): Promise<void> {
@@ -96,14 +108,26 @@ export class SqliteStore implements JournalStore {
     await this.#link.end();
   }
 
-  #ask: FileLink['ask'] = async (name, ask) => {
+  async #ask<Name extends RequestName>(name: Name, ask: Requests[Name]['ask']): Promise<Requests[Name]['reply']> {
     this.#requireOpen();
-    return this.#link.ask(name, ask);
-  };
+    const outcome = await this.#patiently(() => this.#link.ask(name, ask), isLocked);
+    if ('failure' in outcome) throw errorOf(outcome.failure);
+    return outcome.reply;
+  }
+
+  /** Tries again while another program has the file locked, as long as it may. */
+  async #patiently<T>(attempt: () => Promise<T>, isToRepeat: (outcome: T) => boolean): Promise<T> {
+    const start = performance.now();
+    for (;;) {
+      const outcome = await attempt();
+      if (!isToRepeat(outcome) || performance.now() - start >= this.#options.busyTimeoutMs) return outcome;
+      await new Promise(next => setTimeout(next, RETRY_MS));
+    }
+  }
 
   #requireOpen(): void {
     if (this.#closing === undefined) return;
-    throw new JournalError('closed', `the store ${this.#file} is closed: make a new one with sqliteStore`);
+    throw new JournalError('closed', `the store ${this.#options.file} is closed: make a new one with sqliteStore`);
   }
 
   #write(write: Write, sessionId: string): Promise<string | undefined> {
@@ -120,17 +144,33 @@ export class SqliteStore implements JournalStore {
       await new Promise(next => setImmediate(next));
       const group = this.#queue;
       this.#queue = [];
-      try {
-        const writes = group.map(({ write }) => write);
-        const buffers = writes.flatMap(write => (write.type === 'capture' ? [write.bytes.buffer] : []));
-        const outcomes = await this.#link.ask('write', writes, buffers);
-        for (const [index, queued] of group.entries()) settle(queued, outcomes[index]);
-      } catch (cause) {
-        for (const { reject } of group) reject(cause);
-      }
+      const outcomes = await this.#patiently(() => this.#writeGroup(group), areLocked);
+      for (const [index, queued] of group.entries()) settle(queued, outcomes[index]);
     }
     this.#writing = undefined;
   }
+
+  async #writeGroup(group: readonly Queued[]): Promise<readonly WriteOutcome[]> {
+    const outcome = await this.#link.ask(
+      'write',
+      group.map(({ write }) => write),
+    );
+    return 'failure' in outcome ? group.map(() => outcome) : outcome.reply;
+  }
+}
+
+function isLocked(outcome: Outcome<unknown>): boolean {
+  return 'failure' in outcome && outcome.failure.isLocked === true;
+}
+
+/** A group meets a locked file before it writes anything, so that it does as a whole. */
+function areLocked(outcomes: readonly WriteOutcome[]): boolean {
+  return outcomes.every(outcome => 'failure' in outcome && outcome.failure.isLocked === true);
+}
+
+/** A failure as the error that a program sees. */
+function errorOf({ kind, message, reason }: Failure): JournalError {
+  return new JournalError(kind, message, reason === undefined ? {} : { cause: new Error(reason) });
 }
 
 function settle({ write, sessionId, resolve, reject }: Queued, outcome: WriteOutcome | undefined): void {

@@ -1,26 +1,11 @@
-/** The thread that owns the file. It opens it at the first question, and tries again at the next if that failed. */
+/** The thread that owns the file, where the store has one for it. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { failureOf } from './failure.ts';
-import { StoreFile } from './file.ts';
+import { HeldFile } from './link.ts';
 import type { Answer, FileOptions, Question } from './protocol.ts';
 
-const options = workerData as FileOptions;
-let opened: StoreFile | undefined;
+const file = new HeldFile(workerData as FileOptions);
 
-parentPort?.on('message', (question: Question) => {
-  parentPort?.postMessage(answer(question));
+parentPort?.on('message', ({ id, name, ask }: Question) => {
+  const answer: Answer = { id, outcome: file.answer(name, ask) };
+  parentPort?.postMessage(answer);
 });
-
-function answer({ id, name, ask }: Question): Answer {
-  try {
-    if (name === 'close') {
-      opened?.close();
-      opened = undefined;
-      return { id, reply: undefined };
-    }
-    opened ??= new StoreFile(options);
-    return { id, reply: opened.answer(name, ask) };
-  } catch (cause) {
-    return { id, failure: failureOf(cause, options.file, options.busyTimeoutMs) };
-  }
-}

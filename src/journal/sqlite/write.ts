@@ -51,7 +51,7 @@ export class GroupWriter {
       return this.#transact(group);
     } catch (cause) {
       if (group.length > 1 && isOfOneWrite(cause)) return group.flatMap(one => this.write([one]));
-      const failure = failureOf(cause, this.#options.file, this.#options.busyTimeoutMs);
+      const failure = failureOf(cause, this.#options);
       return group.map(() => ({ failure }));
     }
   }
