@@ -10,6 +10,7 @@ const check = process.argv.includes('--check');
 const root = join(import.meta.dirname, '..');
 const entries: Readonly<Record<string, string>> = {
   looprig: 'dist/index.d.ts',
+  'looprig-ai': 'dist/ai/index.d.ts',
   'looprig-middleware': 'dist/middleware/index.d.ts',
   'looprig-sqlite': 'dist/journal/sqlite/index.d.ts',
   'looprig-testing': 'dist/testing/index.d.ts',

@@ -624,6 +624,29 @@ describe('read_tool_result', () => {
     expect(define).toThrow(expect.objectContaining({ kind: 'reserved_tool_name', field: 'name' }));
   });
 
+  it('reads what was kept by a process that ended before its step was whole', async () => {
+    const whole = mixed(3_000);
+    const first = await open({ returns: whole, model: calling({ tool: 'big' }), limits: { resultBytes: 1_000 } });
+    await first.turn();
+    const { id } = first.session;
+    const store = memoryStore();
+    for await (const record of first.store.read(id, 1)) {
+      await store.append(id, record.seq - 1, [record]);
+      if (record.type === 'tool.completed') break;
+    }
+    await store.putCapture(id, encoder.encode(whole));
+    let runs = 0;
+    const returns = (): string => {
+      runs += 1;
+      return 'again';
+    };
+    const { model, seen } = readingModel();
+    const again = await open({ returns, model, store, sessionId: id, limits: { ...UNBOUND, resultBytes: 1_000 } });
+    expect(await again.clock.runUntil(again.session.resume().result)).toMatchObject({ status: 'done' });
+    expect(seen.join('')).toBe(whole);
+    expect(runs).toBe(0);
+  });
+
   it('is there in a session that is opened again, and in each of its modes', async () => {
     const store = memoryStore();
     const first = await open({

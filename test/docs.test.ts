@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 
 const root = join(import.meta.dirname, '..');
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
-const documents = globSync(['*.md', 'docs/*.md'], { cwd: root }).sort();
+const documents = globSync(['*.md', 'docs/**/*.md'], { cwd: root }).sort();
 
 /**
  * Fragments leave out their imports, and take some things for granted. What that is stands here: everything that the package exports

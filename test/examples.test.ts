@@ -8,12 +8,15 @@ const root = join(import.meta.dirname, '..');
 
 /** Of each example, a line that shows that it did what it is about. */
 const EXPECTED: Readonly<Record<string, string>> = {
+  'ai-sdk.ts': 'tool-book: output-available "booked for 2"',
   'gates.ts': 'told: permission denied: a rule forbids fs.write on .env',
   'limits.ts': 'failed: calls, 8 asked for, 7 allowed, 6 run',
   'middleware.ts': 'weather done after 3 attempts',
   'modes.ts': 'then with: read, edit at temperature 0',
   'parallel.ts': 'started: a.txt first, b.txt only, c.txt only, a.txt second, d.txt only',
   'quickstart.ts': 'There are 4 lamps and 5 chairs. (1 iteration, 2 calls)',
+  'resume.ts':
+    'second process: the model was told of "pay": interrupted: the process ended while it ran; it may or may not have taken effect',
   'steering.ts': '- interrupted; it may or may not have taken effect',
   'testing.ts': '20 events, 10 minutes on the clock: all as expected',
   'workspace.ts': '- buy 4 lamps',

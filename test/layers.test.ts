@@ -15,7 +15,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['run'],
   ['session'],
   ['index.ts'],
-  ['testing', 'workspace', 'middleware'],
+  ['testing', 'workspace', 'middleware', 'ai'],
   ['cli'],
 ];
 
@@ -24,6 +24,9 @@ const WAYS_UP: ReadonlySet<string> = new Set([
   'define/loop.ts -> bind/bind.ts',
   'define/loop.ts -> bind/bound-loop.ts',
 ]);
+
+/** The SQLite store: an entry of its own, which whoever needs it imports. */
+const SQLITE = 'journal/sqlite/index.ts';
 
 /** The part of the package that runs on any platform. */
 const isCore = (file: string): boolean => !/^(cli|workspace|testing|journal\/sqlite)\//.test(file);
@@ -120,11 +123,30 @@ describe('the sources', () => {
     expect(across).toEqual([]);
   });
 
+  it('of the AI SDK adapter use what a user can import, and what decides about calls and makes their results as a turn does', () => {
+    const own = imports.filter(({ from }) => from.startsWith('ai/'));
+    expect(own.length).toBeGreaterThan(20);
+    const foreign = own
+      .filter(({ to }) => !/^(ai\/|ai$|uuid$|index\.ts$|define\/gate\.ts$|model\/model\.ts$|run\/result\.ts$)/.test(to))
+      .map(({ from, to }) => `${from} -> ${to}`);
+    expect(foreign).toEqual([]);
+    expect(imports.filter(({ from, to }) => !from.startsWith('ai/') && /^ai(\/|$)/.test(to))).toEqual([]);
+  });
+
   it('of the program use what a user can import, the workspace tools and the testing kit', () => {
     const inside = imports
       .filter(({ from, to }) => from.startsWith('cli/') && /^(define|bind|run|session|events|journal|model)\//.test(to))
+      .filter(({ to }) => to !== SQLITE)
       .map(({ from, to }) => `${from} -> ${to}`);
     expect(inside).toEqual([]);
+  });
+
+  it('of the SQLite store are reached from its entry alone, and from nowhere in the core', () => {
+    const into = imports.filter(
+      ({ from, to }) => to.startsWith('journal/sqlite/') && !from.startsWith('journal/sqlite/') && to !== SQLITE,
+    );
+    expect(into).toEqual([]);
+    expect(imports.filter(({ from, to }) => to === SQLITE && isCore(from))).toEqual([]);
   });
 
   it('of the core import no Node module, but for one that is loaded when it is needed', () => {

@@ -136,13 +136,29 @@ function keepsValidHistory({ history, restored, next, result, given }: Trace): v
   const said = history.flatMap(({ role, content }) =>
     role === 'assistant' ? content.flatMap(part => (part.type === 'text' ? [part.text] : [])) : [],
   );
-  const fields = given.flatMap(({ parts }) =>
-    parts.flatMap(part => [readable(part, 'delta'), readable(part, 'text'), readable(part, 'input')]),
-  );
-  const sent = fields.filter(value => typeof value === 'string').join('');
+  const sent = given.flatMap(({ parts }) => parts.map(textsOf)).join('');
   for (const text of [result.text, ...said]) {
     const [word] = /undefined|null|NaN|\[object|Symbol/.exec(text) ?? [];
     if (word !== undefined) expect(sent, 'the model said what it is shown to have said').toContain(word);
+  }
+}
+
+/** What readers are told in passing is text, and all that they are told JSON can say. */
+function tellsText({ events }: Trace): void {
+  for (const event of events) {
+    expect(JSON.stringify(event)).toContain(event.type);
+    if (event.type !== 'text.delta' && event.type !== 'reasoning.delta' && event.type !== 'tool.input.delta') continue;
+    expect([event.type, typeof event.text]).toEqual([event.type, 'string']);
+  }
+}
+
+/** What a part says in words, or in arguments. */
+function textsOf(part: unknown): string {
+  const texts = ['delta', 'text'].map(field => readable(part, field)).filter(value => typeof value === 'string');
+  try {
+    return [...texts, JSON.stringify(readable(part, 'input'))].join('');
+  } catch {
+    return texts.join('');
   }
 }
 
@@ -229,6 +245,7 @@ async function holds(numRuns: number, arbitrary: fc.Arbitrary<Fuzz>): Promise<vo
       const trace = await play(fuzz);
       settles(trace, fuzz);
       keepsValidHistory(trace);
+      tellsText(trace);
       runsOnlyWhatWasAsked(trace);
       answersWithWhatWasSaid(trace);
       pollutesNothing();

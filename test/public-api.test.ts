@@ -44,6 +44,7 @@ it('the testing kit exports these values and no others', async () => {
     'ScriptExhaustedError',
     'assertPaired',
     'collect',
+    'faultyStore',
     'forever',
     'journalStoreKit',
     'manualClock',
@@ -52,6 +53,17 @@ it('the testing kit exports these values and no others', async () => {
     'scriptedModel',
     'scriptedTool',
     'standInTools',
+  ]);
+});
+
+it('the AI SDK adapter exports these values and no others', async () => {
+  expect(Object.keys(await import('looprig/ai')).sort()).toEqual([
+    'answersFrom',
+    'chatStream',
+    'fromAISDK',
+    'toAISDK',
+    'toUIMessageStream',
+    'toUIMessages',
   ]);
 });
 

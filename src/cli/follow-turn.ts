@@ -1,6 +1,14 @@
 /** Follows one turn to its end, shows it, and asks at its gates. */
 import { resolve } from 'node:path';
-import { JournalConflictError, type JournalRecord, type PendingGate, type Turn, type TurnResult } from '../index.ts';
+import {
+  JournalConflictError,
+  type JournalRecord,
+  type PendingGate,
+  type Session,
+  type Turn,
+  type TurnEvent,
+  type TurnResult,
+} from '../index.ts';
 import type { CommandEnd } from './command.ts';
 import { conclude, concludeWaiting } from './conclude.ts';
 import { GateDesk } from './gate-desk.ts';
@@ -28,14 +36,14 @@ export interface TurnSetting {
   readonly session: string | undefined;
   /** What is told before the turn begins. */
   readonly notice: string | undefined;
+  /** The number of the last event before this process goes on: what comes before it is shown, and not acted on. */
+  readonly pastSeq: number;
   /** Begins it. */
   begin(): Turn;
 }
 
 /** How following ended: with the turn, or at a question that is left open. */
-type Followed =
-  | { readonly result: TurnResult; readonly denied: number }
-  | { readonly result: undefined; readonly gates: readonly PendingGate[] };
+type Followed = { readonly result: TurnResult; readonly denied: number } | { readonly result: undefined };
 
 /** Shows a turn from its beginning to its end. Gives how the command ended; what is open is closed, or left as it is where the turn waits. */
 export async function showTurn(setting: TurnSetting): Promise<CommandEnd> {
@@ -57,7 +65,7 @@ export async function showTurn(setting: TurnSetting): Promise<CommandEnd> {
     throw error;
   });
   host.quit.removeEventListener('abort', abandon);
-  if (followed.result === undefined) return leaveWaiting(setting, view, followed.gates);
+  if (followed.result === undefined) return leaveWaiting(work, view, secrets);
   const { result, denied } = followed;
   const next = work.kept && `looprig run --session ${work.kept.shown}${work.kept.storeArgument} "…"`;
   const end = conclude(result, { denied: work.approval === 'none' ? denied : 0, remote: work.chosen.remote });
@@ -71,22 +79,19 @@ export async function showTurn(setting: TurnSetting): Promise<CommandEnd> {
 }
 
 /** Tells what a session waits for and how to answer, and lets go of it as it is. */
-async function leaveWaiting(
-  { work, secrets }: TurnSetting,
-  view: View,
-  gates: readonly PendingGate[],
-): Promise<CommandEnd> {
-  const { kept } = work;
+export async function leaveWaiting(work: OpenSession, view: View, secrets: SecretFilter): Promise<CommandEnd> {
+  const { kept, session } = work;
+  const { gates } = session;
   const ids = gates.map(({ gateId }) => gateId);
   for (const gate of gates) view.notice(`gate ${shortId(gate.gateId, ids)}: ${gateLine(gate, secrets)}`);
   const end = concludeWaiting(gates, kept);
   view.end({ ...end, ...(kept && { sessionId: kept.sessionId }) });
   await work.leave();
-  // The turn still waits in this process, whose work is done.
+  // A turn that waits may still do so in this process, whose work is done.
   return { exitStatus: end.exitStatus, isLeftRunning: true };
 }
 
-async function follow({ work, options, host, secrets, begin }: TurnSetting, view: View): Promise<Followed> {
+async function follow({ work, options, host, secrets, pastSeq, begin }: TurnSetting, view: View): Promise<Followed> {
   const { session } = work;
   const { stop } = host;
   const turn = begin();
@@ -111,14 +116,24 @@ async function follow({ work, options, host, secrets, begin }: TurnSetting, view
       if (event.type === 'tool.completed' && event.outcome === 'denied') denied += 1;
       if (event.type === 'step.started') stepSeq = event.seq;
       view.event(event);
-      if (event.type !== 'gate.opened') continue;
-      const gate = session.gates.find(({ gateId }) => gateId === event.gateId);
-      if (gate === undefined || stop.aborted) continue;
-      if (!isAsked || (await decide(desk, gate)) === 'left') return { result: undefined, gates: session.gates };
+      if (event.seq < pastSeq) continue;
+      for (const gate of gatesAt(event, session, event.seq === pastSeq)) {
+        if (stop.aborted) break;
+        if (!isAsked || (await decide(desk, gate)) === 'left') return { result: undefined };
+      }
     }
     return { result: await turn.result, denied };
   } finally {
     stop.removeEventListener('abort', interrupt);
+  }
+}
+
+/** The gates to ask about now: one that opens, or all that another process left open. Each is open still when its turn comes. */
+function* gatesAt(event: TurnEvent, session: Session, isTakenUp: boolean): Iterable<PendingGate> {
+  const isNow = ({ gateId }: PendingGate): boolean =>
+    isTakenUp || (event.type === 'gate.opened' && event.gateId === gateId);
+  for (const gate of session.gates.filter(isNow)) {
+    if (session.gates.some(({ gateId }) => gateId === gate.gateId)) yield gate;
   }
 }
 

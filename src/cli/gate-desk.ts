@@ -6,14 +6,15 @@ import { oneLine } from './safe-text.ts';
 import type { SecretFilter } from './secrets.ts';
 import type { View } from './view.ts';
 
-const PROMPT = '  allow? y(es) n(o) a(lways) s(how) q(uit) › ';
+const PROMPT = '  allow? y, n, a, e, s, q (?: help) › ';
 
 const HELP: readonly string[] = [
-  '  y: this call may do it, once',
-  '  n: it may not; words after n are told to the model: n not the tests',
-  '  a: it may, and so may every like call of this session',
-  '  s: shows the arguments of the call, whole',
-  '  q: ends here, and leaves the question open for later',
+  '  y (yes): this call may do it, once',
+  '  n (no): it may not; words after it are told to the model: n not the tests',
+  '  a (always): it may, and so may every like call of this session',
+  '  e (edit): it may, with other arguments, as JSON: e {"path":"notes.md"}',
+  '  s (show): the arguments of the call, whole',
+  '  q (quit): ends here, and leaves the question open for later',
 ];
 
 /** What asking needs to know. */
@@ -29,6 +30,9 @@ export interface GateDeskParts {
 
 /** What the person wants: an answer, or to see more, or to leave. */
 type Wish = GateAnswer | 'show' | 'help' | 'leave';
+
+/** A value that JSON can carry. */
+type Json = Extract<GateAnswer, { decision: 'edit' }>['input'];
 
 export class GateDesk {
   readonly #parts: GateDeskParts;
@@ -71,6 +75,11 @@ function wishOf(line: string): Wish {
     case 'a':
     case 'always':
       return { decision: 'approveAlways' };
+    case 'e':
+    case 'edit': {
+      const input = parsed(rest);
+      return input === undefined ? 'help' : { decision: 'edit', input };
+    }
     case 's':
     case 'show':
       return 'show';
@@ -79,6 +88,14 @@ function wishOf(line: string): Wish {
       return 'leave';
     default:
       return 'help';
+  }
+}
+
+function parsed(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return undefined;
   }
 }
 

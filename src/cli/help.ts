@@ -84,7 +84,8 @@ Examples
 export const SESSIONS_HELP: string = `Usage: looprig sessions [options]
 
 Lists sessions, the last written first: done, failed, interrupted, unfinished
-(its process ended in the middle), waits for you, or running elsewhere.
+(its process ended in the middle), waiting (for an answer of yours), or running
+elsewhere.
 
 Options
   --limit N          how many (default: 20)

@@ -22,7 +22,7 @@ import { UsageError } from './usage-error.ts';
 import { canAsk, isWatched } from './views.ts';
 
 /** Where a session is kept, and what it is called there. */
-export interface Kept {
+interface Kept {
   readonly sessionId: string;
   /** Its id as people type it. */
   readonly shown: string;

@@ -118,12 +118,13 @@ export class PlainView implements View {
     this.#isAsking = false;
   }
 
-  end({ result, word, reason, next }: RunEnd): void {
+  end({ result, word, reason, next, gates }: RunEnd): void {
     const unfinished = this.#text === '' ? this.#untold : this.#text;
     this.#finishText();
     if (!this.#streamsText) this.#answer(result, unfinished);
     if (reason !== undefined) this.#line(`looprig: ${reason}`);
-    this.#line([word, ...finalGauges(this.#progress, this.#clock.now())].join(SEPARATOR));
+    const gauges = gates === undefined ? finalGauges(this.#progress, this.#clock.now()) : [];
+    this.#line([word, ...gauges].join(SEPARATOR));
     if (next !== undefined) this.#line(`to go on: ${next}`);
   }
 

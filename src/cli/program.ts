@@ -1,6 +1,6 @@
 /** The program: which command was asked for, and what becomes of its errors. */
 import { readFile } from 'node:fs/promises';
-import { JournalConflictError } from '../index.ts';
+import { GateError, JournalConflictError } from '../index.ts';
 import { answerCommand } from './answer-command.ts';
 import { type CommandEnd, DONE } from './command.ts';
 import { EXIT } from './conclude.ts';
@@ -33,7 +33,7 @@ export async function runProgram(args: readonly string[], host: Host): Promise<C
 }
 
 function statusOf(error: unknown): number {
-  if (error instanceof UsageError) return EXIT.usage;
+  if (error instanceof UsageError || GateError.is(error)) return EXIT.usage;
   return error instanceof SessionInUseError || JournalConflictError.is(error) ? EXIT.inUse : EXIT.failed;
 }
 

@@ -1,6 +1,7 @@
 /** Records of a journal as the events that views show. A record that leans on an earlier one is completed from what was read before. */
 import {
   type AssistantMessage,
+  type EventHeader,
   type JournalRecord,
   STRUCTURED_OUTPUT_TOOL_NAME,
   type TurnEvent,
@@ -38,10 +39,7 @@ export class RecordedEvents {
       }
       case 'step.responded':
         this.#response = record;
-        return thoughtsOf(record.message).map(text => {
-          const { turnId, stepId } = record;
-          return { type: 'reasoning.delta', ...header, turnId, stepId, text };
-        });
+        return this.#pieces(header, record);
       case 'tool.called': {
         const call = this.#message?.content.find(
           part => part.type === 'tool-call' && part.toolCallId === record.callId,
@@ -76,6 +74,13 @@ export class RecordedEvents {
       case 'input.steered':
         return [];
     }
+  }
+
+  /** What was seen of a response as it came: thoughts, then text, each in one piece. */
+  #pieces(header: EventHeader, { turnId, stepId, message }: Responded): readonly TurnEvent[] {
+    const where = { ...header, turnId, stepId };
+    const thoughts = thoughtsOf(message).map((text): TurnEvent => ({ type: 'reasoning.delta', ...where, text }));
+    return this.#text === '' ? thoughts : [...thoughts, { type: 'text.delta', ...where, text: this.#text }];
   }
 
   get #message(): AssistantMessage | undefined {

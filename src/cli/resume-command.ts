@@ -1,17 +1,14 @@
 /** `looprig resume`: takes up the turn that a process left unfinished. */
 import { type CommandEnd, DONE } from './command.ts';
-import { concludeWaiting } from './conclude.ts';
-import { showTurn } from './follow-turn.ts';
-import { gateLine } from './gate-text.ts';
+import { leaveWaiting, showTurn } from './follow-turn.ts';
 import { RESUME_HELP } from './help.ts';
 import type { Host } from './host.ts';
 import { type OpenSession, openStored } from './open-session.ts';
 import { parseResumeOptions, type ResumeOptions } from './options.ts';
-import { oneLine } from './safe-text.ts';
 import type { SecretFilter } from './secrets.ts';
-import { requireSession, shortId } from './session-ids.ts';
+import { requireSession } from './session-ids.ts';
 import { leftInWords, Trail } from './trail.ts';
-import { canAsk } from './views.ts';
+import { canAsk, createView } from './views.ts';
 
 /** Runs the command. Throws `UsageError` for what cannot be done as asked. `host.stop` interrupts the turn. */
 export async function resumeCommand(args: readonly string[], host: Host, secrets: SecretFilter): Promise<CommandEnd> {
@@ -29,10 +26,8 @@ export async function resumeCommand(args: readonly string[], host: Host, secrets
     );
     return DONE;
   }
-  if (session.gates.length > 0 && !(await answered(work, options, host, secrets))) {
-    const { exitStatus } = concludeWaiting(session.gates, kept);
-    await work.close();
-    return { exitStatus, isLeftRunning: false };
+  if (session.gates.length > 0 && !(await willBeAnswered(work, options, host))) {
+    return leaveWaiting(work, createView(options, host, secrets), secrets);
   }
   const trail = new Trail(session.id);
   for await (const record of store.read(session.id, 1)) trail.take(record);
@@ -43,27 +38,19 @@ export async function resumeCommand(args: readonly string[], host: Host, secrets
     mode: left?.mode ?? session.mode,
     session: `session ${kept?.shown}`,
     notice: `taking up an unfinished turn: ${left === undefined ? 'an input that waited' : leftInWords(left)}`,
+    pastSeq: trail.lastEventSeq,
     begin: () => session.resume(),
   });
 }
 
-/** Whether the gates that are open will be answered: here, by the person at the terminal, or by what was said for all of them. */
-async function answered(
-  { session, approval, kept }: OpenSession,
+/** Whether the gates that are open get an answer: here, from the person at the terminal, or by what was said for all of them. */
+async function willBeAnswered(
+  { session, approval }: OpenSession,
   options: ResumeOptions,
   host: Host,
-  secrets: SecretFilter,
 ): Promise<boolean> {
   if (canAsk(options, host) && approval === 'ask') return true;
-  if (options.approve === undefined || options.approve === 'ask') {
-    const { gates } = session;
-    const ids = gates.map(({ gateId }) => gateId);
-    for (const gate of gates) {
-      host.stderr.write(`gate ${shortId(gate.gateId, ids)}: ${gateLine(gate, secrets)}\n`);
-    }
-    host.stderr.write(`looprig: ${oneLine(concludeWaiting(gates, kept).reason ?? '', secrets)}\n`);
-    return false;
-  }
+  if (options.approve === undefined || options.approve === 'ask') return false;
   for (const { gateId } of session.gates) {
     if (options.approve === 'all') await session.answer(gateId, { decision: 'approve' });
     else await session.answer(gateId, { decision: 'deny', reason: 'nobody can be asked' });

@@ -28,6 +28,7 @@ export async function runCommand(args: readonly string[], host: Host, secrets: S
     mode: session.mode,
     session: given === undefined ? undefined : `session ${kept?.shown}`,
     notice: given === undefined ? undefined : noticeOf(work),
+    pastSeq: 0,
     begin: () => session.submit(prompt),
   });
 }

@@ -9,9 +9,9 @@ import type { StorePlace } from './store-place.ts';
 
 /** What holds for a session until something else is said. */
 export interface RunSettings {
-  /** As it was given, with absolute paths. */
+  /** As it was given; a path in it is absolute where it is kept. */
   readonly model: string;
-  /** An absolute path. */
+  /** A folder; absolute where it is kept. */
   readonly workspace: string;
   readonly allowCommands: boolean;
   readonly reasoning: ReasoningLevel | undefined;
@@ -27,7 +27,7 @@ export function runsFolder({ file }: StorePlace): string {
 /** What the options say; where they say nothing, what the session had; else the defaults. */
 export function settle(options: TurnOptions, kept: Partial<RunSettings>): RunSettings {
   return {
-    model: options.model === undefined ? (kept.model ?? 'demo') : withAbsolutePath(options.model),
+    model: options.model ?? kept.model ?? 'demo',
     workspace: options.workspace ?? kept.workspace ?? '.',
     allowCommands: options.allowCommands || kept.allowCommands === true,
     reasoning: options.reasoning ?? (options.model === undefined ? kept.reasoning : undefined),
@@ -58,7 +58,8 @@ export async function keepSettings(place: StorePlace, sessionId: string, setting
   await makeRunsFolder(place);
   const file = settingsFile(place, sessionId);
   const draft = `${file}.${process.pid}`;
-  const text = JSON.stringify({ ...settings, workspace: resolve(settings.workspace) });
+  const { model, workspace } = settings;
+  const text = JSON.stringify({ ...settings, model: withAbsolutePath(model), workspace: resolve(workspace) });
   await writeFile(draft, `${text}\n`, { mode: 0o600 });
   await rename(draft, file);
 }

@@ -26,7 +26,7 @@ export interface TableEntry {
 
 const STATE_WORDS: Readonly<Record<SessionStanding, string>> = Object.freeze({
   ...{ new: 'new', done: 'done', failed: 'failed', interrupted: 'interrupted', unfinished: 'unfinished' },
-  ...{ waiting: 'waits for you', running: 'running', damaged: 'damaged' },
+  ...{ waiting: 'waiting', running: 'running', damaged: 'damaged' },
 });
 
 const STATE_LOOKS: Readonly<Record<SessionStanding, Look>> = Object.freeze({

@@ -23,17 +23,11 @@ export async function sessionsCommand(args: readonly string[], host: Host, secre
   }
   const found = await findStore(options, host.env);
   const all = (await found?.store.list()) ?? [];
+  const ids = all.map(({ sessionId }) => sessionId);
   const entries: TableEntry[] = [];
   for (const stored of all.slice(0, options.limit)) {
     if (host.stop.aborted) return STOPPED;
-    const session = await standing(found!, stored);
-    entries.push({
-      session,
-      shown: shortId(
-        session.sessionId,
-        all.map(({ sessionId }) => sessionId),
-      ),
-    });
+    entries.push({ session: await standing(found!, stored), shown: shortId(stored.sessionId, ids) });
   }
   await found?.store.close?.();
   if (options.json) for (const { session } of entries) host.stdout.write(jsonLine(session, secrets));

@@ -5,15 +5,15 @@
 import type { Clock, TurnEvent } from '../index.ts';
 import { CallRows, SPINNER_MS } from './call-rows.ts';
 import { toolLabel } from './call-text.ts';
-import { finalGauges, liveGauges, SEPARATOR } from './gauges.ts';
+import { FrameRows } from './frame-rows.ts';
+import { finalGauges, liveGauges } from './gauges.ts';
 import { LiveArea } from './live-area.ts';
 import { noteOf, retryNote } from './notes.ts';
-import { fitRow, packParts, type Row } from './rows.ts';
-import { oneLine, SafeStream } from './safe-text.ts';
+import { fitRow, type Row } from './rows.ts';
+import { SafeStream } from './safe-text.ts';
 import type { SecretFilter } from './secrets.ts';
-import type { Look, Painter } from './style.ts';
+import type { Painter } from './style.ts';
 import { TextFlow } from './text-flow.ts';
-import { wrapToWidth } from './text-width.ts';
 import { TurnProgress } from './turn-progress.ts';
 import type { RunEnd, RunHeader, View, ViewOutput } from './view.ts';
 
@@ -61,6 +61,7 @@ export class TerminalView implements View {
   readonly #isLive: boolean;
   readonly #progress = new TurnProgress();
   readonly #calls: CallRows;
+  readonly #frame: FrameRows;
   readonly #area: LiveArea;
   readonly #stream: SafeStream;
   readonly #flow = new TextFlow();
@@ -90,22 +91,17 @@ export class TerminalView implements View {
     this.#rows = options.rows;
     this.#isLive = options.isLive;
     this.#calls = new CallRows(options.secrets, options.paint);
+    this.#frame = new FrameRows(options.secrets, options.paint);
     this.#area = new LiveArea(text => this.#output.progress(text), options.columns);
     this.#stream = new SafeStream(options.secrets);
   }
 
-  start({ model, workspace, mode, prompt, tries, session }: RunHeader): void {
-    this.#tries = tries;
-    const facts = [
-      ...(model === undefined ? [] : ['looprig', model]),
-      ...(workspace === undefined ? [] : [workspace]),
-      ...(mode === '' ? [] : [`mode ${mode}`]),
-      ...(session === undefined ? [] : [session]),
-    ];
-    if (facts.length > 0) this.#print('head', this.#wrapped(facts.join(SEPARATOR), 'dim'));
-    const rows = this.#wrapped(`› ${prompt}`, 'bold');
-    this.#print('head', this.#isLive ? rows.slice(0, MOST_PROMPT_ROWS) : rows);
-    this.#above = 'head';
+  start(header: RunHeader): void {
+    this.#tries = header.tries;
+    this.#print(
+      'head',
+      this.#frame.head(header, this.#width, this.#isLive ? MOST_PROMPT_ROWS : Number.POSITIVE_INFINITY),
+    );
   }
 
   event(event: TurnEvent): void {
@@ -121,19 +117,14 @@ export class TerminalView implements View {
 
   notice(text: string): void {
     this.#finishText();
-    this.#print('line', this.#wrapped(text, 'yellow'));
+    this.#print('line', this.#frame.line(text, 'yellow', this.#width));
     this.#redraw();
   }
 
   ask(lines: readonly string[], prompt: string): void {
     this.#finishText();
     this.#rest();
-    const [first = '', ...others] = lines;
-    this.#print('question', this.#rowsOf(first, 'bold'));
-    this.#print(
-      'question',
-      others.flatMap(line => this.#rowsOf(line, 'plain')),
-    );
+    this.#print('question', this.#frame.question(lines, this.#width));
     this.#output.progress(this.#paint('cyan', prompt));
     this.#isAsking = true;
   }
@@ -143,15 +134,10 @@ export class TerminalView implements View {
     this.#redraw();
   }
 
-  end({ exitStatus, word, reason, next }: RunEnd): void {
+  end(end: RunEnd): void {
     this.#finish();
-    const [mark, look]: [string, Look] =
-      exitStatus === 0 ? ['✓', 'green'] : exitStatus === 1 ? ['✗', 'red'] : ['■', 'yellow'];
-    if (reason !== undefined) this.#print('end', this.#wrapped(`looprig: ${reason}`, look));
-    const parts = [`${mark} ${word}`, ...finalGauges(this.#progress, this.#clock.now())];
-    const [first, ...others] = packParts(parts, SEPARATOR, this.#width);
-    this.#print('end', [this.#paint(look, first ?? ''), ...others.map(row => this.#paint('dim', row))]);
-    if (next !== undefined) this.#print('end', this.#wrapped(`to go on: ${next}`, 'dim'));
+    const gauges = end.gates === undefined ? finalGauges(this.#progress, this.#clock.now()) : [];
+    this.#print('end', this.#frame.end(end, gauges, this.#width));
   }
 
   abandon(): void {
@@ -252,7 +238,7 @@ export class TerminalView implements View {
 
   #note(text: string): void {
     this.#finishText();
-    this.#print('line', this.#wrapped(text, 'yellow'));
+    this.#print('line', this.#frame.line(text, 'yellow', this.#width));
   }
 
   /** Prints painted rows for good. The answer's rows are standard output's, even where both are one screen. */
@@ -327,14 +313,5 @@ export class TerminalView implements View {
   /** One column is left free: a row that fills the window leaves the cursor in a place that terminals disagree about. */
   get #width(): number {
     return Math.max(1, this.#columns() - 1);
-  }
-
-  #wrapped(text: string, look: Look): readonly string[] {
-    return this.#rowsOf(oneLine(text, this.#secrets), look);
-  }
-
-  /** Rows of a line that is safe to show. */
-  #rowsOf(line: string, look: Look): readonly string[] {
-    return wrapToWidth(line, this.#width).map(row => this.#paint(look, row));
   }
 }

@@ -25,6 +25,7 @@ export class Trail {
   #isOpen = false;
   #calls: readonly string[] = [];
   #hasResponse = false;
+  #lastEventSeq = 0;
   readonly #started = new Set<string>();
   readonly #results = new Set<string>();
   /** By the id of their call. */
@@ -35,9 +36,15 @@ export class Trail {
     this.#events = new RecordedEvents(sessionId);
   }
 
+  /** The number of the last event that is a record's own. */
+  get lastEventSeq(): number {
+    return this.#lastEventSeq;
+  }
+
   /** Takes a record in, and gives the events that show it. */
   take(record: JournalRecord): readonly TurnEvent[] {
     const events = this.#events.of(record);
+    if (events.some(({ type }) => type === record.type)) this.#lastEventSeq = record.seq;
     switch (record.type) {
       case 'input.received':
         this.#inputs.set(record.inputId, textOf(record.message.content));

@@ -4,6 +4,7 @@
  *
  * Nearly all records are plain: they cost one look through them and `JSON.stringify`, and `JSON.parse` on the way back.
  */
+import { base64 } from '../model/copy.ts';
 import { isList } from '../show.ts';
 import type { JournalRecord } from './journal.ts';
 
@@ -79,7 +80,7 @@ function encode(value: unknown, depth: number): unknown {
 function encodeObject(value: object, depth: number): unknown {
   if (depth > DEEPEST) throw new UnkeepableValue(`it is nested deeper than ${DEEPEST} levels, or in a circle`);
   if (isList(value)) return Array.from(value, item => encode(item, depth + 1));
-  if (value instanceof Uint8Array) return tagged('bytes', toBase64(value));
+  if (value instanceof Uint8Array) return tagged('bytes', base64(value));
   if (value instanceof URL) return tagged('url', value.href);
   // An object of a class is kept as its fields; a `Map` or a date has none that would say what it is.
   const kind = Object.prototype.toString.call(value).slice(8, -1);
@@ -123,14 +124,6 @@ function decodeTagged(tag: unknown): unknown {
     default:
       throw new TypeError('the text holds a tag that is not known');
   }
-}
-
-function toBase64(bytes: Uint8Array): string {
-  let binary = '';
-  for (let from = 0; from < bytes.length; from += 8_192) {
-    binary += String.fromCharCode(...bytes.subarray(from, from + 8_192));
-  }
-  return btoa(binary);
 }
 
 function fromBase64(text: string): Uint8Array {

@@ -17,10 +17,12 @@ import {
 } from 'looprig';
 import { collect, forever, manualClock, type ScriptedReply, scriptedModel, scriptedTool } from 'looprig/testing';
 import { describe, expect, it } from 'vitest';
+import { dyingAt, leftBy, openOn, readingOn, recordsOf } from './restart.ts';
 import {
   expectNextTurn,
   expectSound,
   expectValidPrompt,
+  type OpenedSession,
   of,
   open,
   outcomes,
@@ -679,30 +681,80 @@ describe('the signal of a call', () => {
     await expectNextTurn(opened);
   });
 
-  it('case 34: fires for a call of a turn that was taken up again after a restart', async () => {
-    const { fired, execute } = waiting();
-    const w = defineTool({ name: 'w', description, input, execute });
-    const model = saying({ calls: [{ tool: 'w', id: 'c1' }] }, { calls: [{ tool: 'w', id: 'c2' }] });
-    const loop = defineLoop({ name: 'case', model, tools: [w] });
+  const onion: ToolMiddleware = async (_, next) => await next();
+  const restarts = ['before the call started', 'while it ran', 'while it waited for a person', 'after its approval'];
+  const chains: readonly (readonly [string, readonly ToolMiddleware[]])[] = [
+    ['plain', []],
+    ['in middlewares', [onion, changed]],
+  ];
+
+  it.each(restarts.flatMap(restart => chains.map(([chain, middlewares]) => [restart, chain, middlewares] as const)))(
+    'case 34: fires for a call whose turn is resumed by a process that came %s (%s)',
+    async (restart, _, middlewares) => {
+      const isAsked = restart.includes('person') || restart.includes('approval');
+      const setUp = () => {
+        const { fired, execute } = waiting();
+        const access = () => (isAsked ? [{ action: 'act', target: 'x' }] : []);
+        const w = defineTool({ name: 'w', description, input, idempotent: true, access, execute });
+        return { fired, parts: { model: readingOn(call), tools: [w], middlewares, rig: { gate: { ask: true } } } };
+      };
+      const first = setUp();
+      const store = memoryStore();
+      const { store: mortal, died } = dyingAt(store, restart === 'before the call started' ? 3 : 100, 'before');
+      const before = await openOn(mortal, first.parts);
+      before.session.submit('go');
+      if (restart === 'before the call started') await died;
+      await before.clock.advance(1);
+      const { id } = before.session;
+      let left = await leftBy(store, id);
+      const approve = ({ session }: OpenedSession) => session.answer(session.gates[0]!.gateId, { decision: 'approve' });
+      if (restart === 'after its approval') {
+        await approve(await openOn(left, setUp().parts, id));
+        left = await leftBy(left, id);
+      }
+      const types = (await recordsOf(left, id)).map(({ type }) => type);
+      expect(types.includes('tool.started')).toBe(restart === 'while it ran');
+      const { fired, parts } = setUp();
+      const opened = await openOn(left, parts, id);
+      const turn = opened.session.resume();
+      if (restart === 'while it waited for a person') await approve(opened);
+      await opened.clock.advance(1);
+      turn.interrupt();
+      expect(await opened.clock.runUntil(turn.result)).toMatchObject({ status: 'interrupted', leftBehind: [] });
+      expect(fired).toEqual([{ callId: 'c1', name: 'AbortError' }]);
+      expect(resultsIn(opened.session.history)).toEqual([['c1', UNKNOWN]]);
+      expect(first.fired).toEqual([]); // the other process is gone, not interrupted
+      await expectNextTurn({ ...opened, events: [] });
+    },
+  );
+
+  it('case 34: fires for a call of a turn that goes on after an interrupt and a restart', async () => {
     const store = memoryStore();
-    const clock = manualClock();
-    const before = await defineRig({ loops: [loop], store, clock }).open();
-    const first = before.submit('go');
+    const setUp = () => {
+      const { fired, execute } = waiting();
+      const w = defineTool({ name: 'w', description, input, execute });
+      const replies: ScriptedReply[] = [call, { calls: [{ tool: 'w', id: 'c2' }] }];
+      return { fired, parts: { model: readingOn(...replies), tools: [w] } };
+    };
+    const one = setUp();
+    const before = await openOn(store, one.parts);
+    const first = before.session.submit('go');
     await reached(first, 'tool.started');
-    await clock.advance(0);
-    await before.close();
-    const after = await defineRig({ loops: [loop], store, clock }).open({ sessionId: before.id });
-    const turn = after.continue();
+    await before.clock.advance(0);
+    await before.session.close();
+    const other = setUp();
+    const after = await openOn(store, other.parts, before.session.id);
+    const turn = after.session.continue();
     await reached(turn, 'tool.started');
-    await clock.advance(0);
+    await after.clock.advance(0);
     turn.interrupt();
-    expect(await clock.runUntil(turn.result)).toMatchObject({ status: 'interrupted', leftBehind: [] });
-    expect(fired.map(({ callId }) => callId)).toEqual(['c1', 'c2']);
-    expect(resultsIn(after.history)).toEqual([
+    expect(await after.clock.runUntil(turn.result)).toMatchObject({ status: 'interrupted', leftBehind: [] });
+    expect([one.fired, other.fired].map(([event]) => event?.callId)).toEqual(['c1', 'c2']);
+    expect(resultsIn(after.session.history)).toEqual([
       ['c1', UNKNOWN],
       ['c2', UNKNOWN],
     ]);
-    for (const { prompt } of model.requests) expectValidPrompt(prompt);
+    await expectNextTurn(after);
   });
 
   it('case 34: fires with the reason that it is about: an interrupt, the time of the call, the time of the turn', async () => {

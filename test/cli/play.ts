@@ -10,7 +10,7 @@ const FOLDER = fileURLToPath(new URL('.', import.meta.url));
 
 /** The arguments of a run that asks this model. */
 export function command({ model }: Pick<Asked, 'model'>, options: readonly string[] = []): string[] {
-  return ['run', 'hi', '--workspace', FOLDER, '--model', model, ...options];
+  return ['run', 'hi', '--no-store', '--workspace', FOLDER, '--model', model, ...options];
 }
 
 /** What came of a recording that was played. */

@@ -1,6 +1,7 @@
 /** The program as a child process, run from its source. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { OWN_STORE } from './own-store.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 
@@ -34,7 +35,7 @@ export interface Started {
 export function startProgram(args: readonly string[], options: StartOptions = {}): Started {
   const { env = {}, cwd, main = MAIN, uid } = options;
   const child = spawn(process.execPath, [main, ...args], {
-    env: { PATH: process.env.PATH ?? '', ...env },
+    env: { PATH: process.env.PATH ?? '', ...OWN_STORE, ...env },
     ...(cwd !== undefined && { cwd }),
     ...(uid !== undefined && { uid }),
   });

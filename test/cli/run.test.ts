@@ -49,8 +49,11 @@ describe('the program', () => {
 
   it.each([
     [[], 'there is no command: "looprig run" works on a folder, "looprig --help" says more'],
-    [['chat'], 'there is no command "chat": there are run, --help and --version'],
-    [['--verbose'], 'there is no option "--verbose": there are run, --help and --version'],
+    [['chat'], 'there is no command "chat": there are run, sessions, show, resume, answer, --help and --version'],
+    [
+      ['--verbose'],
+      'there is no option "--verbose": there are run, sessions, show, resume, answer, --help and --version',
+    ],
     [['run', '--jsno'], 'there is no option --jsno: "looprig run --help" lists them'],
     [['run', '--limits', 'calls=none'], '--limits: "calls" must be a whole number from 1, or Infinity, not "none"'],
     [['run', '--mode', 'fast'], 'there is no mode "fast": give base or read-only'],
@@ -75,7 +78,10 @@ describe('the program', () => {
     try {
       // An administrator may read everything, so the program runs as somebody else then.
       const isRoot = process.getuid?.() === 0;
-      const { status, stderr } = await runProgram(['run', '--workspace', closed], isRoot ? { uid: 65_534 } : {});
+      const { status, stderr } = await runProgram(
+        ['run', '--no-store', '--workspace', closed],
+        isRoot ? { uid: 65_534 } : {},
+      );
       expect(status).toBe(2);
       expect(stderr).toBe(
         `looprig: --workspace: the workspace root ${JSON.stringify(closed)} cannot be read: give a folder that this program may read\n`,
@@ -93,13 +99,27 @@ describe('the program', () => {
   });
 });
 
-it('the document of the command line names no option that there is not, and each variable of the help', async () => {
+it('the document of the command line says what the help says: commands, options, variables, exit statuses', async () => {
   const document = await readFile(new URL('../../docs/command-line.md', import.meta.url), 'utf8');
-  const { stdout: help } = await runProgram(['run', '--help']);
-  for (const [option] of document.matchAll(/--[a-z][a-z-]+/g)) expect(help).toContain(option);
-  for (const [variable] of help.matchAll(/[A-Z]+(?:_[A-Z]+)+/g)) expect(document).toContain(`\`${variable}\``);
-  const statuses = [...document.matchAll(/^\| (\d+) \|/gm)].map(([, status]) => status);
-  expect(statuses).toEqual(['0', '1', '2', '3', '4', '130']);
+  const commands = ['run', 'sessions', 'show', 'resume', 'answer'];
+  const helps = await Promise.all(
+    [[], ...commands.map(command => [command])].map(args => runProgram([...args, '--help'])),
+  );
+  for (const help of helps) {
+    expect(help).toMatchObject({ status: 0, stderr: '' });
+    for (const line of help.stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
+  }
+  const help = helps.map(({ stdout }) => stdout).join('');
+  const named = (text: string, pattern: RegExp): string[] => [...new Set(text.match(pattern))].sort();
+  expect(named(document, /(?<=^\| `looprig )[a-z]+(?=` \|)/gm)).toEqual(commands.toSorted());
+  expect(named(helps[0]!.stdout, /(?<=^ {2}looprig )[a-z]+(?= )/gm)).toEqual(commands.toSorted());
+  for (const option of named(document, /--[a-z][a-z-]+/g)) expect(help).toContain(option);
+  for (const variable of named(help, /[A-Z]+(?:_[A-Z]+)+/g)) expect(document).toContain(`\`${variable}\``);
+  const statuses = named(document, /(?<=^\| )\d+(?= \|)/gm);
+  for (const { stdout } of [helps[1]!, helps[4]!]) {
+    const [, section = ''] = stdout.split('Exit status\n');
+    expect(named(section.split('\n\n')[0]!, /\b\d+(?= [a-z])/g)).toEqual(statuses);
+  }
 });
 
 describe('the demo model', () => {
@@ -112,7 +132,7 @@ describe('the demo model', () => {
     expect(stderr).toContain('no key, no network');
     expect(stderr).toMatch(/✓ read_file README\.md/);
     expect(stderr).toMatch(
-      /\ndone · steps \d+ · iterations \d+\/25 · calls \d+\/100 · parallel peak \d+\/8 · [\d,]+ tokens: [\d,]+ in, [\d,]+ out \([\d,]+ reasoning\) · \d+ ms\n$/,
+      /\ndone · steps \d+ · iterations \d+\/25 · calls \d+\/100 · parallel peak \d+\/8 · [\d,]+ tokens: [\d,]+ in, [\d,]+ out \([\d,]+ reasoning\) · \d+ ms\nto go on: looprig run --session [0-9a-f]{8} "…"\n$/,
     );
   });
 

@@ -1,8 +1,11 @@
 /** The program run in this process: in a terminal that can be read while it works, or with its streams led elsewhere. */
+
+import { PassThrough } from 'node:stream';
+import type { CommandEnd } from '../../src/cli/command.ts';
 import type { StopReason } from '../../src/cli/host.ts';
 import { runProgram } from '../../src/cli/program.ts';
-import type { CommandEnd } from '../../src/cli/run-command.ts';
 import { systemClock } from '../../src/index.ts';
+import { OWN_STORE } from './own-store.ts';
 import { Screen } from './screen.ts';
 
 /** What the program is started with. */
@@ -23,6 +26,10 @@ export interface InTerminal extends Running {
   readonly screen: Screen;
   /** What went to standard output. */
   answer(): string;
+  /** Types a line, and shows it as terminals do. */
+  type(line: string): void;
+  /** The end of what is typed. */
+  endInput(): void;
 }
 
 /** A program whose output goes elsewhere. */
@@ -50,8 +57,14 @@ export function startInTerminal(
     screen.write(text);
     watch.look();
   };
-  const running = start(args, env, { ...terminal, write: stdout }, { ...terminal, write: stderr }, watch);
-  return { ...running, screen, answer: () => answer };
+  const stdin = Object.assign(new PassThrough(), { isTTY: true });
+  const streams = { stdin, stdout: { ...terminal, write: stdout }, stderr: { ...terminal, write: stderr } };
+  const running = start(args, env, streams, watch);
+  const type = (line: string): void => {
+    screen.write(`${line}\r\n`);
+    stdin.write(`${line}\n`);
+  };
+  return { ...running, screen, answer: () => answer, type, endInput: () => void stdin.end() };
 }
 
 /** Starts the program with both streams led elsewhere. */
@@ -64,22 +77,18 @@ export function startInPipe(args: readonly string[], { env = {} }: StartOptions 
       watch.look();
     },
   });
-  const running = start(args, env, into('stdout'), into('stderr'), watch);
+  const streams = { stdin: new PassThrough(), stdout: into('stdout'), stderr: into('stderr') };
+  const running = start(args, env, streams, watch);
   return { ...running, stdout: () => output.stdout, stderr: () => output.stderr };
 }
 
-type Stream = Parameters<typeof runProgram>[1]['stdout'];
+type Streams = Pick<Parameters<typeof runProgram>[1], 'stdin' | 'stdout' | 'stderr'>;
 
-function start(
-  args: readonly string[],
-  env: StartOptions['env'] & object,
-  stdout: Stream,
-  stderr: Stream,
-  watch: Watch,
-): Running {
+function start(args: readonly string[], env: StartOptions['env'] & object, streams: Streams, watch: Watch): Running {
   const stopping = new AbortController();
   const quit = new AbortController().signal;
-  const ended = runProgram(args, { env, stdout, stderr, clock: systemClock, stop: stopping.signal, quit });
+  const host = { ...streams, env: { ...OWN_STORE, ...env }, clock: systemClock, stop: stopping.signal, quit };
+  const ended = runProgram(args, host);
   return {
     ended,
     stop: reason => stopping.abort(reason),

@@ -41,7 +41,7 @@ export function problem(message: string): object {
 }
 
 /** What to break: an answer in the place of the recorded one, or `undefined` for that. `attempt` counts from 1. */
-export type Damage = (index: number, attempt: number, recorded: RecordedResponse) => Answer | undefined;
+type Damage = (index: number, attempt: number, recorded: RecordedResponse) => Answer | undefined;
 
 /** How a recording went. */
 export interface Outcome {
@@ -191,7 +191,7 @@ export function comparable({ turns, history }: Outcome, { usage = true }: { read
 }
 
 /** The text that each step of an outcome showed, in order, without what attempts before the last one had shown. */
-export function textsShown(events: readonly TurnEvent[]): readonly string[] {
+function textsShown(events: readonly TurnEvent[]): readonly string[] {
   const texts = new Map<string, string>();
   for (const event of events) {
     if (event.type === 'step.started' || event.type === 'step.retrying') texts.set(event.stepId, '');

@@ -69,6 +69,8 @@ export interface Plan {
   readonly idempotent: boolean;
   /** How long an append takes. */
   readonly storeMs: number;
+  /** How long a process waits before it takes a turn up: people may answer gates before. */
+  readonly restMs: number;
 }
 
 /** Draws a plan. A third of them hold nothing but crashes of idempotent tools: these must end as if nothing had happened. */
@@ -94,6 +96,7 @@ export function drawPlan(seed: number): Plan {
     stream: random.chance(0.5),
     idempotent: isCalm || random.chance(0.3),
     storeMs: random.pick([0, 1], [3, 1]),
+    restMs: random.pick([0, 30, 100], [2, 1, 1]),
   };
 }
 
@@ -156,8 +159,7 @@ function drawCrash(random: Random, calm: boolean): CrashPlan {
   return {
     ...{ at, nth },
     after: random.chance(0.5),
-    // A process that has not written anything yet would only begin another session.
-    thaws: random.chance(0.15) && !(at === 'append' && nth === 1),
+    thaws: random.chance(0.15),
     next: calm ? 'resume' : random.pick(['resume', 'input'], [3, 1]),
   };
 }

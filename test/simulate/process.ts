@@ -25,7 +25,7 @@ import {
 import type { Disk } from './disk.ts';
 import type { CallPlan, CrashPlan, FaultPlan, Plan, StepPlan } from './plan.ts';
 
-export const CALL_TIMEOUT_MS = 100;
+const CALL_TIMEOUT_MS = 100;
 export const DRAIN_MS = 40;
 
 /** The mark of an input, by which a model of any process knows where it is. */
@@ -99,7 +99,8 @@ export class Process {
 
   #end(): void {
     if (this.hasEnded) return;
-    if (this.#crash?.thaws === true) this.#isFrozen = true;
+    // A process that has not opened its session yet would only begin another one.
+    if (this.#crash?.thaws === true && this.#disk.sessionId !== undefined) this.#isFrozen = true;
     else this.#isDead = true;
     this.ended.resolve('ended');
   }

@@ -83,19 +83,26 @@ class Life {
       const session = await this.#process.open();
       assertPaired(session.history);
       const next = this.#process.life === 0 ? undefined : this.#plan.crashes[this.#process.life - 1]?.next;
+      if (session.unfinished !== undefined) await this.#rest();
       if (session.unfinished !== undefined && next !== 'input') await this.#take(session, session.resume());
       for (const [place, turn] of this.#plan.turns.entries()) {
         if (!this.#hasBegun(place)) await this.#play(session, place, turn);
       }
-      await idle(session);
-      // A queued turn may have failed unseen, where the journal did: then resuming says so.
+      await this.#idle(session);
       while (session.unfinished !== undefined) await this.#take(session, session.resume());
+      await session.setMode(''); // a queued turn may have failed unseen, where the journal did: this says so
       await session.close();
       return 'done';
     } catch (error) {
       if (JournalError.is(error)) return 'broken'; // another process goes on
       throw error;
     }
+  }
+
+  #rest(): Promise<void> | undefined {
+    const { restMs } = this.#plan;
+    if (restMs === 0) return undefined;
+    return new Promise(resolve => this.#process.clock.setTimer(resolve, restMs));
   }
 
   #hasBegun(place: number): boolean {
@@ -153,8 +160,17 @@ class Life {
     if (ends.length !== 1 || ends[0] !== `turn.${result.status}`) {
       throw new Violation(7, `a turn that was ${result.status} told of these ends: ${ends.join(', ')}`);
     }
-    await idle(session);
+    await this.#idle(session);
     return result;
+  }
+
+  /** Waits for what was queued. Throws where the journal failed: another process goes on. */
+  async #idle(session: Session): Promise<void> {
+    for (let turn = session.turn; turn !== undefined; turn = session.turn) {
+      this.#process.clock.setTimer(() => turn?.interrupt('tired'), PATIENCE_MS);
+      const result = await turn.result;
+      if (result.status === 'failed' && JournalError.is(result.error)) throw result.error;
+    }
   }
 }
 
@@ -162,14 +178,6 @@ async function endsOf(turn: Turn): Promise<string[]> {
   const ends: string[] = [];
   for await (const event of turn) if (isTerminal(event)) ends.push(event.type);
   return ends;
-}
-
-/** Waits for what was queued. Throws where the journal failed: another process goes on. */
-async function idle(session: Session): Promise<void> {
-  while (session.turn !== undefined) {
-    const result = await session.turn.result;
-    if (result.status === 'failed' && JournalError.is(result.error)) throw result.error;
-  }
 }
 
 /** A process in which nothing breaks: the session opens, its history is sound, and one more turn works. */

@@ -37,6 +37,11 @@ export function readLedger(file: string): readonly LedgerLine[] {
     .map(line => JSON.parse(line) as LedgerLine);
 }
 
+/** How many lines there are; of a line that is being written, none. */
+export function countLedger(file: string): number {
+  return textOf(file).split('\n').length - 1;
+}
+
 function textOf(file: string): string {
   try {
     return readFileSync(file, 'utf8');

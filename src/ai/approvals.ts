@@ -1,0 +1,56 @@
+/** Approvals in the messages of a page. A page's messages are whatever its user sends: nothing in them is taken for granted. */
+import type { UIMessage } from 'ai';
+import type { GateAnswer } from '../index.ts';
+
+/** A page's answer to an open gate, as `session.answer` takes it. */
+export interface PageAnswer {
+  readonly gateId: string;
+  readonly answer: GateAnswer;
+}
+
+/** A tool part's approval. */
+interface Approval {
+  readonly id: string;
+  readonly approved: unknown;
+  readonly reason: unknown;
+  readonly isResponded: boolean;
+}
+
+/**
+ * The answers to approvals that a message of a page holds: those that were given (`addToolApprovalResponse`) and whose calls have no result yet.
+ * Give each to `session.answer`, which refuses what is no open gate of the session.
+ */
+export function answersFrom(message: UIMessage): readonly PageAnswer[] {
+  return approvalsOf(message).flatMap(({ id, approved, reason, isResponded }): PageAnswer[] => {
+    if (!isResponded || typeof approved !== 'boolean') return [];
+    if (approved) return [{ gateId: id, answer: { decision: 'approve' } }];
+    const said = typeof reason === 'string' ? { reason } : {};
+    return [{ gateId: id, answer: { decision: 'deny', ...said } }];
+  });
+}
+
+/** The ids of all approvals that the message shows. */
+export function approvalIdsOf(message: UIMessage): readonly string[] {
+  return approvalsOf(message).map(({ id }) => id);
+}
+
+function approvalsOf(message: UIMessage): readonly Approval[] {
+  const parts: unknown = message.parts;
+  if (!Array.isArray(parts)) return [];
+  return parts.flatMap((part: unknown): Approval[] => {
+    const type = field(part, 'type');
+    if (typeof type !== 'string' || !(type === 'dynamic-tool' || type.startsWith('tool-'))) return [];
+    const approval = field(part, 'approval');
+    const id = field(approval, 'id');
+    if (typeof id !== 'string') return [];
+    const isResponded = field(part, 'state') === 'approval-responded';
+    return [{ id, approved: field(approval, 'approved'), reason: field(approval, 'reason'), isResponded }];
+  });
+}
+
+/** A field of something that may be anything. */
+export function field(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+    ? Reflect.get(value, name)
+    : undefined;
+}

@@ -1,0 +1,167 @@
+/** A turn as AI SDK's UI message stream, the protocol that `useChat` reads. */
+import type { UIMessage, UIMessageChunk } from 'ai';
+import {
+  type ErrorSummary,
+  isTerminal,
+  type LimitReached,
+  type PendingGate,
+  type TurnEvent,
+  type Usage,
+} from '../index.ts';
+import { approvalIdsOf } from './approvals.ts';
+import { type Telling, type TurnEnd, UIChunks } from './ui-chunks.ts';
+
+/** Options of `toUIMessageStream`. */
+export interface UIMessageStreamOptions {
+  /**
+   * The turn's session. With it the stream ends where the turn waits for a person, as `useChat` expects: the page's answer comes with its next request, and
+   * the stream that answers that one tells the rest. Without it the stream stays open over a gate, for a page that answers on a way of its own.
+   */
+  readonly session?: { readonly gates: readonly PendingGate[] };
+  /** The page's message that the stream goes on with: the approvals that it shows, and what came before them, are not told again. Default: the whole turn is told. */
+  readonly continues?: UIMessage;
+  /** Whether the model's reasoning is told. Default true. */
+  readonly sendReasoning?: boolean;
+  /** How a tool's progress is told: as its output so far, or as a transient part `data-tool-progress` with `{ toolCallId, toolName, update }`. Default `preliminary`. */
+  readonly progress?: 'preliminary' | 'data';
+  /** What a page is told of a turn that failed. Default: limits and times in words, anything else by its kind alone, since messages of providers and stores are not for everybody. */
+  readonly onError?: (error: ErrorSummary) => string;
+  /** The message's metadata at the end of the turn. Default: `TurnMetadata`. */
+  readonly messageMetadata?: (end: TurnEnd) => unknown;
+  /** Called when the page stops reading; the turn goes on. Interrupt it here if that is what leaving means. Default: nothing. */
+  readonly onCancel?: () => void;
+}
+
+/** What a message's metadata says of its turn, unless `messageMetadata` says something else. */
+export interface TurnMetadata {
+  readonly turnId: string;
+  readonly status: 'done' | 'failed' | 'interrupted';
+  readonly usage: Usage;
+  readonly steps: number;
+  readonly iterations: number;
+  readonly calls: number;
+  /** The limit that ended the turn. */
+  readonly limit?: LimitReached['limit'];
+}
+
+/** A turn that can be told: a `Turn`, or whatever gives the events of one. */
+export interface ToldTurn {
+  readonly id: string;
+  /** A reader of its own, from the turn's first event to its terminal one. */
+  subscribe(): AsyncIterator<TurnEvent, undefined>;
+}
+
+/**
+ * Tells a turn to a page that uses `useChat`, from its beginning: a reader that comes late is told all that was recorded, and what comes. The message's
+ * id is the turn's, those of its tool parts are the calls'. The stream ends with exactly one `finish`; a failed turn has an `error` before it, an interrupted one an
+ * `abort`. A typed output is a part `data-output`. An attempt that is made again is taken back with `reset-step`.
+ *
+ * Hand it to `createUIMessageStreamResponse` of AI SDK. Every call of it reads on its own, and none keeps the turn from running.
+ */
+export function toUIMessageStream(
+  turn: ToldTurn,
+  options: UIMessageStreamOptions = {},
+): ReadableStream<UIMessageChunk> {
+  const telling = new TurnTelling(turn, options);
+  return new ReadableStream<UIMessageChunk>({
+    async pull(controller) {
+      for (const chunk of await telling.next()) controller.enqueue(chunk);
+      if (telling.isOver) controller.close();
+    },
+    async cancel() {
+      await telling.stop();
+      options.onCancel?.();
+    },
+  });
+}
+
+class TurnTelling {
+  readonly #turnId: string;
+  readonly #reader: AsyncIterator<TurnEvent, undefined>;
+  readonly #chunks: UIChunks;
+  readonly #session: UIMessageStreamOptions['session'];
+  readonly #onError: Telling['errorText'];
+  /** The gates up to which the page has seen everything. */
+  readonly #shown: Set<string>;
+  #ready: UIMessageChunk[] = [];
+  #isPassing: boolean;
+  isOver = false;
+
+  constructor(turn: ToldTurn, options: UIMessageStreamOptions) {
+    const { session, continues, sendReasoning = true, progress = 'preliminary' } = options;
+    const { onError = errorTextOf, messageMetadata = metadataOf } = options;
+    this.#turnId = turn.id;
+    this.#session = session;
+    this.#onError = onError;
+    this.#shown = new Set(continues?.id === turn.id ? approvalIdsOf(continues) : []);
+    this.#isPassing = this.#shown.size > 0;
+    this.#ready.push({ type: 'start', messageId: turn.id });
+    this.#chunks = new UIChunks(
+      { sendReasoning, progress, errorText: onError, metadata: messageMetadata },
+      chunk => void (this.#isPassing || this.#ready.push(chunk)),
+    );
+    this.#reader = turn.subscribe();
+  }
+
+  /** The next chunks, at least one; or none at the end. */
+  async next(): Promise<readonly UIMessageChunk[]> {
+    while (this.#ready.length === 0 && !this.isOver) await this.#read();
+    const ready = this.#ready;
+    this.#ready = [];
+    return ready;
+  }
+
+  async stop(): Promise<void> {
+    this.isOver = true;
+    await this.#reader.return?.();
+  }
+
+  async #read(): Promise<void> {
+    try {
+      const { value: event } = await this.#reader.next();
+      if (this.isOver) return;
+      if (event === undefined) this.#breakOff('the turn could not be read to its end');
+      else await this.#tell(event);
+    } catch {
+      this.#breakOff('the events of the turn could not be read');
+    }
+  }
+
+  async #tell(event: TurnEvent): Promise<void> {
+    if (isTerminal(event)) this.#isPassing = false;
+    this.#chunks.take(event);
+    if (isTerminal(event)) this.isOver = true;
+    if (event.type !== 'gate.opened') return;
+    this.#shown.delete(event.gateId);
+    if (this.#shown.size === 0) this.#isPassing = false;
+    if (this.#isPassing || !this.#isWaiting()) return;
+    this.#chunks.pause();
+    await this.stop();
+  }
+
+  /** Whether the turn waits, and all that it waits for is on the page. The gates of a batch open together. */
+  #isWaiting(): boolean {
+    const pending = this.#session?.gates.filter(({ turnId }) => turnId === this.#turnId) ?? [];
+    return pending.length > 0 && pending.every(({ gateId }) => this.#chunks.gates.has(gateId));
+  }
+
+  #breakOff(message: string): void {
+    this.isOver = true;
+    const errorText = this.#onError({ name: 'JournalError', kind: 'store_failed', message });
+    this.#ready.push({ type: 'error', errorText }, { type: 'finish', finishReason: 'error' });
+  }
+}
+
+/** Errors whose message is all our own words. */
+const PLAIN_ERRORS: ReadonlySet<string> = new Set(['ToolLimitError', 'TurnTimeoutError']);
+
+function errorTextOf({ name, kind, message }: ErrorSummary): string {
+  return PLAIN_ERRORS.has(name) ? message : `The answer could not be finished (${kind}).`;
+}
+
+function metadataOf(end: TurnEnd): TurnMetadata {
+  const { turnId, usage, steps, iterations, calls } = end;
+  const reached = end.type === 'turn.done' ? end.limited : end.type === 'turn.failed' ? end.error.limit : undefined;
+  const status = end.type === 'turn.done' ? 'done' : end.type === 'turn.failed' ? 'failed' : 'interrupted';
+  return { turnId, status, usage, steps, iterations, calls, ...(reached && { limit: reached.limit }) };
+}

@@ -1,0 +1,152 @@
+/**
+ * A server as a child process, in a process group of its own, of which nothing is left once it was ended: not what ignores its closed
+ * input or SIGTERM, not what it started itself, not when this program exits. A process that has made a group of its own is out of reach.
+ */
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ResolvedCommand } from './options.ts';
+
+/** How a process ended: `exitCode` is `null` if a signal did it. */
+export interface Exit {
+  readonly exitCode: number | null;
+  readonly exitSignal: string | null;
+}
+
+const IS_WINDOWS = process.platform === 'win32';
+
+/** How often a group is asked whether it is still there. */
+const POLL_MS = 10;
+
+/** How long output is waited for when the process has ended: something else may hold its pipes. */
+const DRAIN_MS = 250;
+
+/** How long something may show that was killed: it is dead, and waits for its parent to take note. */
+const REAP_MS = 2_000;
+
+/** Of this program's environment, what programs need to run at all. */
+const INHERITED = IS_WINDOWS
+  ? ['APPDATA', 'COMSPEC', 'HOMEDRIVE', 'HOMEPATH', 'LOCALAPPDATA', 'PATH', 'PATHEXT', 'PROGRAMDATA']
+      .concat(['PROGRAMFILES', 'PROGRAMFILES(X86)', 'SYSTEMDRIVE', 'SYSTEMROOT', 'TEMP', 'TMP'])
+      .concat(['USERNAME', 'USERPROFILE', 'WINDIR'])
+  : ['HOME', 'LANG', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'TMPDIR', 'USER'];
+
+export class ServerProcess {
+  /** How it ended; what it wrote before has been read. */
+  readonly ended: Promise<Exit>;
+  readonly #child: ChildProcessWithoutNullStreams;
+  readonly #graceMs: number;
+  #ending: Promise<void> | undefined;
+
+  private constructor(child: ChildProcessWithoutNullStreams, graceMs: number) {
+    this.#child = child;
+    this.#graceMs = graceMs;
+    const closed = new Promise<void>(resolve => child.once('close', () => resolve()));
+    this.ended = new Promise<Exit>(resolve => {
+      child.once('exit', (exitCode, exitSignal) => {
+        void Promise.race([closed, sleep(DRAIN_MS)]).then(() => resolve({ exitCode, exitSignal }));
+      });
+    });
+    // A server that does not read, or has ended, is noticed by its end; a failed write says nothing more.
+    child.stdin.on('error', () => undefined);
+  }
+
+  /** Starts it. Rejects with the system's error if it cannot be started. */
+  static start({ command, args, env, cwd, graceMs }: ResolvedCommand): Promise<ServerProcess> {
+    const child = spawn(command, args, {
+      ...(cwd === undefined ? {} : { cwd }),
+      env: { ...inherited(), ...env },
+      stdio: ['pipe', 'pipe', 'pipe'],
+      detached: !IS_WINDOWS,
+      windowsHide: true,
+    });
+    return new Promise((resolve, reject) => {
+      child.once('error', reject);
+      child.once('spawn', () => {
+        if (child.pid !== undefined) trackGroup(child.pid);
+        resolve(new ServerProcess(child, graceMs));
+      });
+    });
+  }
+
+  onOutput(stdout: (chunk: Uint8Array) => void, stderr: (text: string) => unknown): void {
+    this.#child.stdout.on('data', stdout);
+    this.#child.stderr.setEncoding('utf8').on('data', stderr);
+  }
+
+  /** Reads no more of what it writes to standard output. */
+  stopReading(): void {
+    this.#child.stdout.destroy();
+  }
+
+  write(text: string): void {
+    this.#child.stdin.write(text);
+  }
+
+  /** Ends the whole group: input closed, then SIGTERM, then SIGKILL. */
+  end(): Promise<void> {
+    this.#ending ??= this.#end();
+    return this.#ending;
+  }
+
+  async #end(): Promise<void> {
+    const { pid } = this.#child;
+    this.#child.stdin.end();
+    if (pid !== undefined && !(await isGoneWithin(pid, this.#graceMs))) {
+      signalGroup(pid, 'SIGTERM');
+      if (!(await isGoneWithin(pid, this.#graceMs))) {
+        signalGroup(pid, 'SIGKILL');
+        await isGoneWithin(pid, REAP_MS);
+      }
+    }
+    if (pid !== undefined) liveGroups.delete(pid);
+    this.#child.stdin.destroy();
+    this.#child.stdout.destroy();
+    this.#child.stderr.destroy();
+  }
+}
+
+function inherited(): Record<string, string> {
+  return Object.fromEntries(
+    INHERITED.flatMap(name => {
+      const value = process.env[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}
+
+async function isGoneWithin(pid: number, ms: number): Promise<boolean> {
+  const until = performance.now() + ms;
+  while (signalGroup(pid, 0)) {
+    if (performance.now() >= until) return false;
+    await sleep(POLL_MS);
+  }
+  return true;
+}
+
+/** Sends a signal to a whole group; false if there is nobody who takes it. */
+function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    if (IS_WINDOWS && signal !== 0) {
+      // Windows has no groups and no gentle signal: the tree under the process is ended at once.
+      const kill = spawn('taskkill', ['/pid', String(pid), '/T', '/F'], { stdio: 'ignore', windowsHide: true });
+      kill.on('error', () => undefined);
+      return true;
+    }
+    return process.kill(IS_WINDOWS ? pid : -pid, signal);
+  } catch {
+    return false;
+  }
+}
+
+/** Groups of their own outlive this program unless it ends them. */
+const liveGroups = new Set<number>();
+let isWatchingExit = false;
+
+function trackGroup(pid: number): void {
+  liveGroups.add(pid);
+  if (isWatchingExit) return;
+  isWatchingExit = true;
+  process.on('exit', () => {
+    for (const group of liveGroups) signalGroup(group, 'SIGKILL');
+  });
+}
