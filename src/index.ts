@@ -11,7 +11,16 @@ export type { Clock, TimerHandle } from './clock.ts';
 // Time: every timer of the core takes a clock.
 export { systemClock } from './clock.ts';
 export type { BehaviourOptions, LoopBehaviour } from './define/behaviour.ts';
-export type { BindingName, BindingTypes, Captures, FactoryBindings, Secrets, Workspace } from './define/bindings.ts';
+export type {
+  BindingName,
+  BindingTypes,
+  Captures,
+  DelegateRequest,
+  Delegation,
+  FactoryBindings,
+  Secrets,
+  Workspace,
+} from './define/bindings.ts';
 export type { ResolvedToolLimits, ToolLimits } from './define/limits.ts';
 export { DEFAULT_TOOL_LIMITS } from './define/limits.ts';
 export type { ExtendOptions, LoopDefinition, LoopFingerprint, LoopOptions } from './define/loop.ts';
@@ -109,12 +118,15 @@ export { memoryStore } from './journal/memory.ts';
 export type * from './model/model.ts';
 export type { ModelIdentity } from './model/resolve.ts';
 export type { DoneResult, FailedResult, InterruptedResult, TurnError, TurnFigures, TurnResult } from './run/outcome.ts';
+export type { DelegateEvent, DelegateOptions } from './session/delegate.ts';
+// Delegate: a loop as a tool of another.
+export { delegate, delegateEventOf } from './session/delegate.ts';
 export type { GateOptions, PendingGate } from './session/gate.ts';
 export type { GateAnswer } from './session/gate-answer.ts';
 export type { HistoryRepair } from './session/imported-history.ts';
 export type { Steered } from './session/inbox.ts';
 export type { UserInput } from './session/input.ts';
-export type { OpenOptions, Rig, RigOptions, SessionOf, SessionSummary } from './session/rig.ts';
+export type { ListOptions, OpenOptions, Rig, RigOptions, SessionOf, SessionSummary } from './session/rig.ts';
 // Run: a rig opens sessions, a session runs turns, a turn has events and one result.
 export { defineRig } from './session/rig.ts';
 export type { Session, SubmitOptions, Unfinished } from './session/session.ts';

@@ -266,6 +266,20 @@ describe('resuming', () => {
     expect(runs).toEqual(['c1']);
   });
 
+  it('in two processes runs no call twice, even one that may run again', async () => {
+    const both: Play = { ...play, tools: (runs, clock) => [idempotent('a', runs, clock)] };
+    const unbroken = await whole(both);
+    const length = unbroken.records.findIndex(({ type }) => type === 'tool.started') + 1;
+    const store = await cutStore(unbroken.records, unbroken.sessionId, length);
+    const { openOn, runs } = world(both);
+    const [one, other] = [await openOn(store, unbroken.sessionId), await openOn(store, unbroken.sessionId)];
+    await Promise.all([
+      one.clock.runUntil(one.session.resume().result),
+      other.clock.runUntil(other.session.resume().result),
+    ]);
+    expect(runs).toEqual(['c1']);
+  });
+
   it('is refused where there is nothing to resume, and while a turn runs', async () => {
     const { openOn } = world(play);
     const { session, clock } = await openOn(memoryStore());

@@ -189,6 +189,21 @@ describe('restoring', () => {
   });
 });
 
+describe('a list', () => {
+  it('says which sessions are damaged, and is no longer than it is asked to be', async () => {
+    const store = memoryStore();
+    const rig = defineRig({ loops: [defineLoop({ name: 'l', model: scriptedModel([]) })], store });
+    const good = await rig.open();
+    const record = { type: 'step.done' as const, turnId: 't', stepId: 's', seq: 1, at: 5 };
+    await store.append('torn', 0, [{ ...record, seq: 1, type: 'history.imported', messages: null } as never]);
+    expect(await rig.sessions()).toMatchObject([
+      { sessionId: 'torn', state: 'damaged', turns: 0 },
+      { sessionId: good.id, state: 'new' },
+    ]);
+    expect(await rig.sessions({ limit: 1 })).toHaveLength(1);
+  });
+});
+
 describe('listing', () => {
   it('lists the last written session first, with title, state and counts', async () => {
     const clock = manualClock(1_000);

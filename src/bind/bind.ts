@@ -25,6 +25,8 @@ export interface LoopBindings extends Partial<BindingTypes> {
   readonly loopId: string;
   /** Appended to the tools of every mode. */
   readonly extraTools?: readonly ToolDefinition[] | undefined;
+  /** Tools of the loop that this session does without: they are not built. */
+  readonly omitTools?: readonly ToolDefinition[] | undefined;
 }
 
 /** How a bind runs. */
@@ -56,7 +58,9 @@ export async function bindLoop(
   requireNotAborted(signal);
   const owner = resolveOwner(bindings);
   const extras = resolveExtras(read(bindings, 'extraTools'));
-  const definitions = [...new Set([...loop.modes.flatMap(mode => mode.tools), ...extras])];
+  const omitted: ReadonlySet<unknown> = new Set(copyList(read(bindings, 'omitTools')) ?? []);
+  const ownTools = (mode: ModeDefinition) => mode.tools.filter(tool => !omitted.has(tool));
+  const definitions = [...new Set([...loop.modes.flatMap(ownTools), ...extras])];
   const given = definitions.map(definition => factoryBindings(definition, bindings, owner));
   requireDistinctNames(definitions);
 
@@ -70,7 +74,7 @@ export async function bindLoop(
     }
     requireNotAborted(signal);
     requireDistinctTools([...built.values()].flat());
-    const modes = loop.modes.map(mode => boundMode(mode, toolsOf([...mode.tools, ...extras], built)));
+    const modes = loop.modes.map(mode => boundMode(mode, toolsOf([...ownTools(mode), ...extras], built)));
     return createBoundLoop(loop, owner, modes, disposal);
   } catch (error) {
     await disposal.run(); // why the bind failed matters more than what a disposer threw on the way out

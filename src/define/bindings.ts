@@ -3,6 +3,10 @@
  * gets exactly `sessionId`, `loopId` and that, nothing more.
  */
 
+import type { ToolLimits } from './limits.ts';
+import type { ToolCall, ToolResult } from './live-tool.ts';
+import type { LoopDefinition } from './loop.ts';
+
 /** A folder that tools work in, and cannot leave. */
 export interface Workspace {
   /** The real, absolute path of the folder. */
@@ -29,6 +33,22 @@ export interface Secrets {
   get(name: string): string | undefined;
 }
 
+/** What a delegate is asked to do. */
+export interface DelegateRequest {
+  /** The loop that does it, in a session of its own. */
+  readonly loop: LoopDefinition;
+  /** Its user message. */
+  readonly message: string;
+  /** Limits of its turn, over the loop's own. */
+  readonly limits?: ToolLimits;
+}
+
+/** Runs other loops for a tool. Supplied by the rig; `delegate` makes tools that use it. */
+export interface Delegation {
+  /** Runs the loop in the child session of this call, or takes it up, and gives its answer. Never rejects for how the child's turn ended. */
+  run(request: DelegateRequest, call: ToolCall): Promise<ToolResult>;
+}
+
 /**
  * The bindings that a definition may require, by name. Programs add their own by declaration merging:
  * `declare module 'looprig' { interface BindingTypes { database: Database } }`.
@@ -37,6 +57,7 @@ export interface BindingTypes {
   workspace: Workspace;
   captures: Captures;
   secrets: Secrets;
+  delegation: Delegation;
 }
 
 /** The name of a binding that a definition may require. */

@@ -133,6 +133,8 @@ export type JournalEntry =
       readonly loopId: string;
       readonly policyRevision: string;
       readonly mode: string;
+      /** Of a delegate's session: whose call it works for, and how deep it is. */
+      readonly parent?: { readonly sessionId: string; readonly callId: string; readonly depth: number };
     }
   | { readonly type: 'history.imported'; readonly messages: readonly Message[] }
   | { readonly type: 'mode.changed'; readonly mode: string }
@@ -204,6 +206,8 @@ export type JournalEntry =
       readonly output: ToolResultOutput;
       /** Milliseconds that it ran; 0 for what did not run. */
       readonly durationMs: number;
+      /** What its delegates used of the turn's budget. */
+      readonly used?: { readonly calls: number; readonly usage: Usage };
       /** The tool's result ends the turn with this batch. */
       readonly endTurn?: true;
       /** Where a line about repeats was added to the result: SHA-256 (half of it, in hexadecimal) of its text before. */

@@ -79,7 +79,9 @@ export class Connection {
     };
     const { name, connectTimeoutMs } = this.#server;
     try {
-      await this.#client.connect(this.#way.transport, { timeout: connectTimeoutMs });
+      const connected = this.#client.connect(this.#way.transport, { timeout: connectTimeoutMs });
+      // The timeout is that of one request, and a server may let another wait.
+      await within(connectTimeoutMs, connected);
       this.#isOpen = true;
     } catch (cause) {
       const why = this.#whyNotConnected(cause);
@@ -148,7 +150,8 @@ export class Connection {
 
   #whyNotConnected(cause: unknown): string {
     const { name, connectTimeoutMs, endpoint } = this.#server;
-    const isOverdue = cause instanceof this.#sdk.SdkError && cause.code === this.#sdk.SdkErrorCode.RequestTimeout;
+    const { SdkError, SdkErrorCode } = this.#sdk;
+    const isOverdue = cause === OVERDUE || (cause instanceof SdkError && cause.code === SdkErrorCode.RequestTimeout);
     const end = this.#way.end();
     const what = `MCP server "${name}" (${shownEndpoint(endpoint)})`;
     if (end !== '')
@@ -191,4 +194,17 @@ export class Connection {
 /** Whether nobody was there to take the request. */
 function wasRefused(error: unknown): boolean {
   return Reflect.get(Object(Reflect.get(Object(error), 'cause')), 'code') === 'ECONNREFUSED';
+}
+
+const OVERDUE: unique symbol = Symbol('overdue');
+
+/** The promise's value; rejects with `OVERDUE` if it takes longer. What the promise does after that is ignored. */
+async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
+  const { promise: overdue, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(OVERDUE), ms);
+  try {
+    return await Promise.race([promise, overdue]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

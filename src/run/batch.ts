@@ -7,9 +7,9 @@
  *
  * What may run beside what is `lanes.ts`, what one call is `call.ts`; whether there is a batch at all was decided by the turn.
  */
-import type { ToolBudget } from '../define/tool.ts';
 import type { JournalEntry, LeftBehind } from '../journal/journal.ts';
 import type { JSONValue } from '../model/model.ts';
+import type { Budget, CallBudget } from './budget.ts';
 import { answered, type CallResult, type Preparation, type PreparedCall, prepareCall, RunningCall } from './call.ts';
 import type { Permission, TurnContext } from './context.ts';
 import type { Deadline } from './deadlines.ts';
@@ -35,7 +35,7 @@ export async function runBatch(
   stepId: string,
   calls: readonly RequestedCall[],
   repeat: RepeatWatch,
-  budget: ToolBudget,
+  budget: Budget,
   recorded?: RecordedBatch,
 ): Promise<BatchOutcome> {
   const prepared = await prepareAll(turn, calls, recorded);
@@ -203,6 +203,7 @@ interface Slot {
   startedAt: number;
   deadline: Deadline | undefined;
   isAnswered: boolean;
+  budget: CallBudget | undefined;
 }
 
 class BatchRun {
@@ -211,7 +212,7 @@ class BatchRun {
   readonly #slots: readonly Slot[];
   readonly #lanes: Lanes;
   readonly #repeat: RepeatWatch;
-  readonly #budget: ToolBudget;
+  readonly #budget: Budget;
   readonly #recorded: RecordedBatch | undefined;
   readonly #done = Promise.withResolvers<void>();
   readonly #leftBehind: LeftBehind[] = [];
@@ -226,7 +227,7 @@ class BatchRun {
     calls: readonly RequestedCall[],
     prepared: readonly Preparation[],
     repeat: RepeatWatch,
-    budget: ToolBudget,
+    budget: Budget,
     recorded: RecordedBatch | undefined,
   ) {
     this.#turn = turn;
@@ -241,6 +242,7 @@ class BatchRun {
       startedAt: 0,
       deadline: undefined,
       isAnswered: false,
+      budget: undefined,
     }));
     this.#unanswered = calls.length;
     this.#lanes = new Lanes(this.#slots.map(slot => slot.prepared));
@@ -297,7 +299,8 @@ class BatchRun {
 
   #execute(index: number, slot: Slot, prepared: PreparedCall): void {
     const { deadlines, clock } = this.#turn;
-    const running = new RunningCall(this.#turn, this.#stepId, slot.request.callId, prepared, this.#budget, result => {
+    slot.budget = this.#budget.forCall();
+    const running = new RunningCall(this.#turn, this.#stepId, slot.request.callId, prepared, slot.budget, result => {
       if (slot.deadline !== undefined) deadlines.clear(slot.deadline);
       this.#busy -= 1;
       this.#lanes.finish(index);
@@ -383,6 +386,8 @@ class BatchRun {
     const told = this.#withLine(result, line);
     const ran = slot.running === undefined ? 0 : this.#turn.clock.now() - slot.startedAt;
     const entry = completed(this.#turn, this.#stepId, request, told, ran);
+    const used = slot.budget?.used;
+    if (used !== undefined) Object.assign(entry, { used });
     const entries = [line === undefined ? entry : { ...entry, resultDigest: digestOf(text) }];
     if (this.#unanswered > 0) {
       void this.#turn.append(entries);

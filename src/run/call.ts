@@ -19,6 +19,7 @@ import {
 import { deepFreeze } from '../freeze.ts';
 import type { CallOutcome } from '../journal/journal.ts';
 import type { JSONValue } from '../model/model.ts';
+import type { CallBudget } from './budget.ts';
 import { keepWhole } from './capture.ts';
 import type { TurnContext } from './context.ts';
 import { nearNames } from './near-names.ts';
@@ -195,7 +196,7 @@ export class RunningCall {
     stepId: string,
     callId: string,
     prepared: PreparedCall,
-    budget: ToolBudget,
+    budget: CallBudget,
     settled: (result: CallResult) => void,
   ) {
     this.#turn = turn;
@@ -308,10 +309,10 @@ class CallContext implements MiddlewareCall {
   readonly loopId: string;
   readonly turnId: string;
   readonly stepId: string;
-  readonly budget: ToolBudget;
   readonly input: unknown;
   readonly progress: (update: JSONValue) => void;
   readonly #running: RunningCall;
+  readonly #budget: CallBudget;
 
   constructor(
     running: RunningCall,
@@ -319,7 +320,7 @@ class CallContext implements MiddlewareCall {
     stepId: string,
     callId: string,
     prepared: PreparedCall,
-    budget: ToolBudget,
+    budget: CallBudget,
   ) {
     this.callId = callId;
     this.toolName = prepared.tool.info.name;
@@ -327,11 +328,15 @@ class CallContext implements MiddlewareCall {
     this.loopId = turn.loopId;
     this.turnId = turn.turnId;
     this.stepId = stepId;
-    this.budget = budget;
+    this.#budget = budget;
     this.input = prepared.input;
     this.progress = update => running.progress(update);
     this.#running = running;
     Object.freeze(this);
+  }
+
+  get budget(): ToolBudget {
+    return this.#budget.budget;
   }
 
   get signal(): AbortSignal {

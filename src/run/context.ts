@@ -8,6 +8,7 @@ import type { AccessRequest, MaybePromise } from '../define/tool.ts';
 import type { TurnEvent } from '../events/events.ts';
 import type { JournalEntry } from '../journal/journal.ts';
 import type { JSONValue, Message } from '../model/model.ts';
+import type { BudgetShare } from './budget.ts';
 import type { Deadlines, PausableDeadline } from './deadlines.ts';
 import type { Interruption } from './interruption.ts';
 import type { OutputContract } from './output.ts';
@@ -45,6 +46,8 @@ export interface TurnContext {
   /** As it is now: from the first result that is kept on, the tool that reads it is one of its tools. */
   readonly mode: BoundMode;
   readonly limits: ResolvedToolLimits;
+  /** Of a delegate's turn: its share of the budget of the turn that it works for. */
+  readonly share: BudgetShare | undefined;
   readonly behaviour: LoopBehaviour;
   readonly middleware: ComposedMiddleware | undefined;
   /** How the final answer is typed, where the loop has an output schema. */

@@ -61,6 +61,7 @@ export interface ResumePoint {
   /** Counts without those of the step that is under way. */
   readonly iterations: number;
   readonly calls: number;
+  readonly delegatedCalls: number;
   /** Pauses of the provider in a row, and answers that did not fit. */
   readonly pauses: number;
   readonly unfit: number;

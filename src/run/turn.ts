@@ -65,7 +65,8 @@ const GO_ON = 'Your answer was interrupted here. Go on.';
 export async function runTurn(turn: TurnContext, opening: JournalEntry, from?: ResumePoint): Promise<TurnResult> {
   const run = new TurnRun(turn, from);
   try {
-    turn.stage([opening]);
+    if (from === undefined) turn.stage([opening]);
+    else await turn.append([opening]); // of two processes that take a turn up, one is refused here, before it does anything
     return await run.steps(from?.underWay);
   } catch (error) {
     return await run.lost(error);
@@ -89,7 +90,7 @@ class TurnRun {
 
   constructor(turn: TurnContext, from: ResumePoint | undefined) {
     this.#turn = turn;
-    this.#budget = new Budget(turn.limits, from);
+    this.#budget = new Budget(turn.limits, from, turn.share);
     this.#repeat = new RepeatWatch(turn.behaviour.repeat, from?.ran);
     this.#step = from?.step ?? 0;
     this.#pauses = from?.pauses ?? 0;
@@ -195,7 +196,7 @@ class TurnRun {
     }
     if (finishReason.unified === 'length') return refuseBatch(turn, stepId, calls, CUT_OFF);
     this.#repeat.nextStep();
-    return runBatch(turn, stepId, calls, this.#repeat, this.#budget.left(), recorded);
+    return runBatch(turn, stepId, calls, this.#repeat, this.#budget, recorded);
   }
 
   /** Makes a step part of the history, with whatever is appended next. */

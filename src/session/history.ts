@@ -31,6 +31,8 @@ export interface OpenTurn {
   steps: number;
   iterations: number;
   calls: number;
+  /** Calls of delegates; what they used is in `usage`. */
+  delegatedCalls: number;
   /** How many steps have begun, pauses of the provider in a row, and answers that did not fit. */
   begun: number;
   pauses: number;
@@ -76,6 +78,8 @@ export class SessionState {
   loopId = '';
   policyRevision = '';
   mode = '';
+  /** Of a delegate's session: whose call it works for. */
+  parent: Extract<JournalRecord, { type: 'session.opened' }>['parent'];
   /** What a person allowed for the rest of the session. */
   readonly rules: GateRule[] = [];
   /** Gates of the turn that is open, by the id of their call; and the ids of all that were ever decided. */
@@ -104,6 +108,7 @@ export class SessionState {
         this.loopId = record.loopId;
         this.policyRevision = record.policyRevision;
         this.mode = record.mode;
+        this.parent = record.parent;
         break;
       case 'history.imported':
         for (const message of record.messages) this.#commit(message);
@@ -142,7 +147,7 @@ export class SessionState {
         this.turn?.step?.started.add(record.callId);
         break;
       case 'tool.completed':
-        this.turn?.step?.results.set(record.callId, record);
+        if (this.turn !== undefined) takeResult(this.turn, record);
         if (record.capture !== undefined) this.captures.set(record.capture.id, record.capture);
         break;
       case 'gate.opened':
@@ -218,7 +223,7 @@ function openTurn(
 ): OpenTurn {
   return {
     ...{ turnId, mode, limits, firstSeq: input?.seq ?? seq },
-    ...{ usage: NO_USAGE, steps: 0, iterations: 0, calls: 0, begun: 0, pauses: 0, unfit: 0 },
+    ...{ usage: NO_USAGE, steps: 0, iterations: 0, calls: 0, delegatedCalls: 0, begun: 0, pauses: 0, unfit: 0 },
     ...{ note: undefined, closing: undefined, step: undefined },
   };
 }
@@ -241,6 +246,13 @@ function takeResponse(turn: OpenTurn, record: Responded): void {
   if (batch === undefined) return;
   turn.iterations += 1;
   turn.calls += batch;
+}
+
+function takeResult(turn: OpenTurn, record: Completed): void {
+  turn.step?.results.set(record.callId, record);
+  if (record.used === undefined) return;
+  turn.delegatedCalls += record.used.calls;
+  turn.usage = addUsage(turn.usage, record.used.usage);
 }
 
 /** How many calls a response makes that count; `undefined` for one that is an answer, by text or by the control tool alone. */

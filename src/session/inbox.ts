@@ -7,6 +7,7 @@ import type { EventHub } from '../events/event-stream.ts';
 import type { TurnEvent } from '../events/events.ts';
 import type { JournalEntry } from '../journal/journal.ts';
 import { NO_USAGE, type UserMessage } from '../model/model.ts';
+import { type BudgetShare, shareOf } from '../run/budget.ts';
 import { Interruption } from '../run/interruption.ts';
 import type { TurnResult } from '../run/outcome.ts';
 import type { WaitingInput } from './history.ts';
@@ -17,6 +18,8 @@ import type { TurnLimits } from './turn-limits.ts';
 export interface Job {
   readonly turnId: string;
   readonly limits: TurnLimits | undefined;
+  /** Of a delegate's turn: its share of the budget that it was given. */
+  readonly share: BudgetShare | undefined;
   /** The record that begins it; for a queued one it names the input that was recorded before. */
   readonly opening: { readonly message?: UserMessage; readonly inputId?: string };
   readonly interruption: Interruption;
@@ -80,7 +83,7 @@ export class Inbox {
   job(limits: TurnLimits | undefined, opening: Job['opening'], from?: { turnId: string; afterSeq: number }): Job {
     const { turnId = uuid(), afterSeq = this.#parts.hub.lastSeq } = from ?? {};
     return {
-      ...{ turnId, limits, opening, afterSeq, final: undefined, isRestored: false },
+      ...{ turnId, limits, share: shareOf(limits?.budget), opening, afterSeq, final: undefined, isRestored: false },
       ...{ interruption: new Interruption(), result: Promise.withResolvers<TurnResult>() },
     };
   }

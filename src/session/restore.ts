@@ -83,12 +83,12 @@ class Trail {
 
 /** Where an unfinished turn goes on. */
 export function resumePoint(turn: OpenTurn, ran: ResumePoint['ran']): ResumePoint {
-  const { usage, steps, pauses, unfit, note, closing, begun } = turn;
+  const { usage, steps, pauses, unfit, note, closing, begun, delegatedCalls } = turn;
   const underWay = turn.step === undefined || turn.step.isCommitted ? undefined : stepUnderWay(turn.step);
   const response = underWay?.response;
   const batch = response === undefined ? undefined : batchOf(response.message);
   return {
-    ...{ step: begun, usage, steps, pauses, unfit, note, ran, underWay },
+    ...{ step: begun, usage, steps, delegatedCalls, pauses, unfit, note, ran, underWay },
     iterations: turn.iterations - (batch === undefined ? 0 : 1),
     calls: turn.calls - (batch ?? 0),
     closing: closing && limitReachedFromRecord(closing),

@@ -5,12 +5,14 @@ import { type Clock, systemClock } from '../clock.ts';
 import type { BindingTypes, Captures, Secrets, Workspace } from '../define/bindings.ts';
 import { isLoopDefinition, type LoopDefinition } from '../define/loop.ts';
 import { show, type ToolDefinition } from '../define/tool.ts';
-import { SessionError } from '../errors.ts';
+import { JournalError, SessionError } from '../errors.ts';
 import type { SessionEvent } from '../events/events.ts';
-import type { JournalEntry, JournalStore } from '../journal/journal.ts';
+import type { JournalEntry, JournalStore, StoredSession } from '../journal/journal.ts';
 import { memoryStore } from '../journal/memory.ts';
 import { JournalWriter } from '../journal/writer.ts';
 import type { Message } from '../model/model.ts';
+import { maxDepthOf } from './delegate.ts';
+import { delegationOf, type Parentage } from './delegation.ts';
 import { type GateOptions, resolveGate } from './gate.ts';
 import { SessionState } from './history.ts';
 import { type CheckedHistory, checkHistory, type HistoryRepair } from './imported-history.ts';
@@ -19,7 +21,7 @@ import { Session } from './session.ts';
 import { openWorkspace } from './workspace.ts';
 
 /** Bindings that a program adds by declaration merging, beside those that the rig supplies itself. */
-type ExtraBindings = Partial<Omit<BindingTypes, 'workspace' | 'captures' | 'secrets'>>;
+type ExtraBindings = Partial<Omit<BindingTypes, 'workspace' | 'captures' | 'secrets' | 'delegation'>>;
 
 /** What `defineRig` takes. */
 export interface RigOptions<Loops extends readonly LoopDefinition[]> {
@@ -70,12 +72,25 @@ export interface SessionSummary {
   readonly loop: string;
   /** The first words of its first user message. */
   readonly title: string;
-  /** `new` before the first turn, `running` in one (or where one was cut short), `waiting` for a person, else how the last turn ended. */
-  readonly state: 'new' | 'running' | 'waiting' | 'done' | 'failed' | 'interrupted';
+  /**
+   * `new` before the first turn, `running` in one (or where one was cut short), `waiting` for a person, `damaged` where the journal cannot be
+   * read, else how the last turn ended.
+   */
+  readonly state: 'new' | 'running' | 'waiting' | 'damaged' | 'done' | 'failed' | 'interrupted';
   readonly turns: number;
   readonly calls: number;
   readonly createdAt: number;
   readonly updatedAt: number;
+  /** Of a delegate's session: whose it is. */
+  readonly parentId?: string;
+}
+
+/** Which sessions to list. */
+export interface ListOptions {
+  /** Those of delegates too. Default false. */
+  readonly delegates?: boolean;
+  /** No more than so many. Default: all. */
+  readonly limit?: number;
 }
 
 type LoopNames<Loops extends readonly LoopDefinition[]> = Loops[number]['name'];
@@ -96,8 +111,8 @@ export interface Rig<Loops extends readonly LoopDefinition[] = readonly LoopDefi
   open<const Name extends LoopNames<Loops> = LoopNames<Loops>>(
     options?: OpenOptions<Name>,
   ): Promise<SessionOf<Loops, Name>>;
-  /** All sessions of the store, the last written first. */
-  sessions(): Promise<readonly SessionSummary[]>;
+  /** The sessions of the store, the last written first. Each journal is read for it. */
+  sessions(options?: ListOptions): Promise<readonly SessionSummary[]>;
 }
 
 /** Joins loops, a store, a workspace and a gate. Throws `SessionError` `invalid_option`. */
@@ -167,40 +182,42 @@ class OpenRig {
 
   async open(options: OpenOptions<string> = {}): Promise<Session> {
     if (options.sessionId !== undefined) return this.#restore(options.sessionId, options);
-    const loop = pickLoop(this.#rig.loops, options.loop);
     const imported = options.history && checkHistory(options.history, options.repair === true);
-    const [sessionId, loopId] = [uuid(), uuid()];
-    const bound = await this.#bind(loop, sessionId, loopId, options.extraTools);
-    const state = new SessionState();
-    const lastSeq = await this.#write(bound, state, 0, openingEntries(loop, bound, imported));
+    const { extraTools } = options;
+    const session = await this.#begin(pickLoop(this.#rig.loops, options.loop), uuid(), { extraTools, imported });
     if (imported !== undefined && imported.repairs.length > 0) options.onRepair?.(imported.repairs);
-    return this.#session(bound, { state, lastSeq, ran: [] });
+    return session;
   }
 
-  async sessions(): Promise<readonly SessionSummary[]> {
-    const stored = await this.#rig.store.list();
-    return Promise.all(
-      stored.map(async ({ sessionId, createdAt, updatedAt }) => {
-        const { state } = await foldJournal(this.#rig.store, sessionId);
-        const { loop, title, turns, calls } = state;
-        const isWaiting = [...state.gates.values()].some(({ resolved }) => resolved === undefined);
-        const running = state.turn === undefined ? undefined : isWaiting ? ('waiting' as const) : ('running' as const);
-        return {
-          sessionId,
-          loop,
-          title,
-          state: running ?? state.lastOutcome ?? 'new',
-          turns,
-          calls,
-          createdAt,
-          updatedAt,
-        };
-      }),
-    );
+  /** Opens a new session. */
+  async #begin(loop: LoopDefinition, sessionId: string, { extraTools, imported, parent }: Beginning): Promise<Session> {
+    const children = new Set<Session>();
+    const depth = parent?.depth ?? 0;
+    const bound = await this.#bind(loop, { sessionId, loopId: uuid(), extraTools, depth, children });
+    const state = new SessionState();
+    const lastSeq = await this.#write(bound, state, 0, openingEntries(loop, bound, imported, parent));
+    return this.#session(bound, { state, lastSeq, ran: [] }, children);
+  }
+
+  /** The child session of a call: a new one, or the one that it had. */
+  async #openChild(loop: LoopDefinition, sessionId: string, parent: Parentage): Promise<Session> {
+    const { store } = this.#rig;
+    if ((await store.find(sessionId)) === undefined) return this.#begin(loop, sessionId, { parent });
+    return this.#take(loop, sessionId, await foldJournal(store, sessionId), undefined);
+  }
+
+  async sessions({ delegates = false, limit = Number.POSITIVE_INFINITY }: ListOptions = {}): Promise<SessionSummary[]> {
+    const summaries: SessionSummary[] = [];
+    for (const stored of await this.#rig.store.list()) {
+      if (summaries.length >= limit) break;
+      const summary = await summaryOf(this.#rig.store, stored); // one after the other: a journal may be large
+      if (delegates || summary.parentId === undefined) summaries.push(summary);
+    }
+    return summaries;
   }
 
   async #restore(sessionId: string, options: OpenOptions<string>): Promise<Session> {
-    const { loops, store, onDrift } = this.#rig;
+    const { loops, store } = this.#rig;
     if (options.history !== undefined) throw invalid('"history" is for a new session: leave out "sessionId"');
     if ((await store.find(sessionId)) === undefined) {
       throw new SessionError('unknown_session', `there is no session ${show(sessionId)} in this store`);
@@ -213,19 +230,30 @@ class OpenRig {
         `session ${sessionId} runs the loop "${state.loop}", not "${options.loop}"`,
       );
     }
-    const loop = pickLoop(loops, state.loop);
-    const recorded = state.policyRevision;
-    const drifted = recorded !== loop.policyRevision;
-    if (drifted && onDrift === 'refuse') {
+    const session = await this.#take(pickLoop(loops, state.loop), sessionId, restored, options.extraTools);
+    if (options.resume === 'auto' && session.unfinished !== undefined) session.resume();
+    return session;
+  }
+
+  /** A session as its journal has it, under a definition that may have changed. */
+  async #take(
+    loop: LoopDefinition,
+    sessionId: string,
+    restored: RestoredState,
+    extraTools: readonly ToolDefinition[] | undefined,
+  ): Promise<Session> {
+    const { policyRevision, loopId, parent } = restored.state;
+    const hasDrifted = policyRevision !== loop.policyRevision;
+    if (hasDrifted && this.#rig.onDrift === 'refuse') {
       throw new SessionError(
         'drift',
         `loop "${loop.name}" behaves differently from when session ${sessionId} was opened`,
       );
     }
-    const bound = await this.#bind(loop, sessionId, state.loopId, options.extraTools);
-    const session = this.#session(bound, restored);
-    if (drifted) session.noteDrift(recorded, loop.policyRevision);
-    if (options.resume === 'auto' && session.unfinished !== undefined) session.resume();
+    const children = new Set<Session>();
+    const bound = await this.#bind(loop, { sessionId, loopId, extraTools, depth: parent?.depth ?? 0, children });
+    const session = this.#session(bound, restored, children);
+    if (hasDrifted) session.noteDrift(policyRevision, loop.policyRevision);
     return session;
   }
 
@@ -247,28 +275,29 @@ class OpenRig {
     return writer.lastSeq;
   }
 
-  #session(bound: BoundLoop, restored: RestoredState): Session {
+  #session(bound: BoundLoop, restored: RestoredState, children: ReadonlySet<Session>): Session {
     const { store, clock, gate, observers } = this.#rig;
-    return new Session({ bound, restored, store, clock, gate, observers });
+    return new Session({ bound, restored, store, clock, gate, observers, children });
   }
 
-  async #bind(
-    loop: LoopDefinition,
-    sessionId: string,
-    loopId: string,
-    extraTools: readonly ToolDefinition[] | undefined,
-  ): Promise<BoundLoop> {
+  async #bind(loop: LoopDefinition, { sessionId, loopId, extraTools, depth, children }: Binding): Promise<BoundLoop> {
     const { store, secrets, bindings } = this.#rig;
     const captures: Captures = {
       put: bytes => store.putCapture(sessionId, bytes),
       get: id => store.getCapture(sessionId, id),
     };
+    const delegation = delegationOf({
+      ...{ store, sessionId, depth, children },
+      openChild: (child, id, parent) => this.#openChild(child, id, parent),
+    });
     const workspace = await this.#openWorkspace();
     return loop.bind({
       ...bindings,
       sessionId,
       loopId,
       captures,
+      delegation,
+      omitTools: loop.tools().filter(tool => maxDepthOf(tool) <= depth),
       ...(workspace === undefined ? {} : { workspace }),
       ...(secrets === undefined ? {} : { secrets }),
       ...(extraTools === undefined ? {} : { extraTools }),
@@ -287,13 +316,55 @@ class OpenRig {
   }
 }
 
-function openingEntries(loop: LoopDefinition, bound: BoundLoop, imported: CheckedHistory | undefined): JournalEntry[] {
+/** A session in a list. One whose journal cannot be read is listed as damaged: opening it says why. */
+async function summaryOf(
+  store: JournalStore,
+  { sessionId, createdAt, updatedAt }: StoredSession,
+): Promise<SessionSummary> {
+  const times = { createdAt, updatedAt };
+  let state: SessionState;
+  try {
+    ({ state } = await foldJournal(store, sessionId));
+  } catch (error) {
+    if (!JournalError.is(error)) throw error;
+    return { sessionId, loop: '', title: '', state: 'damaged', turns: 0, calls: 0, ...times };
+  }
+  const { loop, title, turns, calls, parent, lastOutcome } = state;
+  const isWaiting = [...state.gates.values()].some(({ resolved }) => resolved === undefined);
+  const running = state.turn === undefined ? undefined : isWaiting ? 'waiting' : 'running';
+  const whose = parent === undefined ? {} : { parentId: parent.sessionId };
+  return { sessionId, loop, title, state: running ?? lastOutcome ?? 'new', turns, calls, ...times, ...whose };
+}
+
+/** What a new session begins with. */
+interface Beginning {
+  readonly extraTools?: readonly ToolDefinition[] | undefined;
+  readonly imported?: CheckedHistory | undefined;
+  readonly parent?: Parentage;
+}
+
+/** What a loop is bound for. */
+interface Binding {
+  readonly sessionId: string;
+  readonly loopId: string;
+  readonly extraTools: readonly ToolDefinition[] | undefined;
+  readonly depth: number;
+  readonly children: Set<Session>;
+}
+
+function openingEntries(
+  loop: LoopDefinition,
+  bound: BoundLoop,
+  imported: CheckedHistory | undefined,
+  parent: Parentage | undefined,
+): JournalEntry[] {
   const opened: JournalEntry = {
     type: 'session.opened',
     loop: loop.name,
     loopId: bound.loopId,
     policyRevision: loop.policyRevision,
     mode: bound.initialMode.name,
+    ...(parent === undefined ? {} : { parent }),
   };
   return imported === undefined ? [opened] : [opened, { type: 'history.imported', messages: imported.messages }];
 }

@@ -51,6 +51,8 @@ export interface SessionParts {
   readonly clock: Clock;
   readonly gate: GateOptions | undefined;
   readonly observers: readonly ((event: SessionEvent) => void)[];
+  /** The delegates that run for this session. */
+  readonly children: ReadonlySet<Session>;
 }
 
 export class Session<ModeName extends string = string, Output = unknown> implements AsyncDisposable {
@@ -62,6 +64,7 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
   readonly #inbox: Inbox;
   /** All of these together, and what else a turn needs. */
   readonly #ports: TurnPorts;
+  readonly #children: ReadonlySet<Session>;
   #active: Job | undefined;
   /** Of a turn that another process left unfinished: the calls that ran in it. */
   readonly #ran: RestoredState['ran'];
@@ -76,6 +79,7 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
     const { state, lastSeq, ran } = restored;
     const { sessionId, loopId } = bound;
     this.#bound = bound;
+    this.#children = parts.children;
     this.#state = state;
     this.#ran = ran;
     this.#mode = bound.mode(state.mode) ?? bound.initialMode;
@@ -172,16 +176,17 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
   /**
    * Takes up the turn that another process left unfinished, or the first input that waited. Results that were recorded are used, and their
    * calls never run again; a call that had started and has no result runs again only if its tool is `idempotent`, and else says that its
-   * outcome is unknown; counts, usage and queue are as they were, the turn's time begins anew. If another process goes on with the session,
+   * outcome is unknown; counts, usage and queue are as they were, the turn's time begins anew. With a `budget` (`call.budget` of a tool) what the
+   * turn uses counts there too. If another process goes on with the session,
    * the turn fails with `JournalConflictError`. Throws `SessionError` `nothing_to_resume`, or `busy` while a turn runs.
    */
-  resume(): Turn<Output> {
+  resume({ budget }: Pick<TurnOptions, 'budget'> = {}): Turn<Output> {
     this.#requireOpen();
     if (this.#active !== undefined) throw new SessionBusyError();
     const { turn } = this.#state;
     if (turn !== undefined) {
       const from = { turnId: turn.turnId, afterSeq: turn.firstSeq - 1 };
-      return this.#start(this.#inbox.job(undefined, {}, from), turn);
+      return this.#start(this.#inbox.job(readTurnLimits({ ...(budget && { budget }) }), {}, from), turn);
     }
     const next = this.#inbox.first;
     if (next === undefined) {
@@ -199,9 +204,9 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
     return this.#active && this.#handle(this.#active);
   }
 
-  /** The gates that wait for an answer, of the running turn or of one that is unfinished. */
+  /** The gates that wait for an answer, of the running turn or of one that is unfinished; those of its delegates too. */
   get gates(): readonly PendingGate[] {
-    return this.#gates.pending;
+    return [...this.#gates.pending, ...[...this.#children].flatMap(child => child.gates)];
   }
 
   /** Submits and waits: gives the result of a turn that is done, and throws the error of one that failed, or `TurnInterruptedError`. */
@@ -256,7 +261,8 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
    */
   async answer(gateId: string, answer: GateAnswer): Promise<void> {
     this.#requireOpen();
-    await this.#gates.answer(gateId, answer);
+    const child = [...this.#children].find(({ gates }) => gates.some(gate => gate.gateId === gateId));
+    await (child === undefined ? this.#gates.answer(gateId, answer) : child.answer(gateId, answer));
   }
 
   /** For the rig alone: tells observers and readers that the session was restored under another policy. @internal */

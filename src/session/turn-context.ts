@@ -29,7 +29,7 @@ export interface TurnPorts {
 /** The context of one turn. Its time begins now. */
 export function turnContext(ports: TurnPorts, job: Job, mode: BoundMode, limits: ResolvedToolLimits): TurnContext {
   const { bound, state, store, writer, hub, gates, inbox, clock, output } = ports;
-  const { turnId, interruption } = job;
+  const { turnId, interruption, share } = job;
   const { sessionId, loopId, behaviour, middleware } = bound;
   const deadlines = new Deadlines(clock);
   const timeoutMs = limits.turnTimeoutMs;
@@ -40,7 +40,7 @@ export function turnContext(ports: TurnPorts, job: Job, mode: BoundMode, limits:
   const { captures } = state;
   const current = modeThatReads(mode, { sessionId, loopId, get, captures, resultBytes: limits.resultBytes });
   return {
-    ...{ sessionId, loopId, turnId, limits, behaviour, middleware, output },
+    ...{ sessionId, loopId, turnId, limits, share, behaviour, middleware, output },
     get mode() {
       return current();
     },

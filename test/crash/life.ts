@@ -30,6 +30,8 @@ function say(word: 'opened' | 'waiting' | 'answered' | 'finished'): void {
   process.stdout.write(`${word}\n`);
 }
 
+const APPROVE = { decision: 'approve' } as const;
+
 class Life {
   readonly #plan: LifePlan;
   readonly #play: Play;
@@ -39,6 +41,8 @@ class Life {
   readonly #given = new Set<string>();
   /** Calls that began, in this life or before. */
   readonly #begun = new Set<string>();
+  /** Whether the play differs from what it was to be: then a question may come that a rule would have answered. */
+  #hasMovedOn = false;
   #session: Session | undefined;
 
   constructor(folder: string, plan: LifePlan) {
@@ -88,6 +92,7 @@ class Life {
     if (person === 'answers' && known !== undefined) return this.#leave(session, 'answered');
     this.#attend(session);
     if (movesOn === true && session.unfinished?.turnId !== undefined) {
+      this.#hasMovedOn = true;
       requireDone(session.submit(`${NEVER_MIND} ${life}`));
     } else if (session.unfinished !== undefined) requireDone(session.resume());
     await this.#goOn(session);
@@ -111,7 +116,9 @@ class Life {
     assertPaired(session.history);
     for (const record of records) {
       if (record.type === 'turn.started' || record.type === 'input.received') {
-        if (record.message !== undefined) this.#given.add(textOf(record.message));
+        const text = record.message === undefined ? '' : textOf(record.message);
+        this.#given.add(text);
+        if (text.startsWith(NEVER_MIND)) this.#hasMovedOn = true;
       } else if (record.type === 'tool.started') this.#begun.add(record.callId);
       else if (record.type === 'gate.resolved' && record.seq <= lastSeq) await requireClosed(session, record.gateId);
     }
@@ -166,7 +173,7 @@ class Life {
   }
 
   async #answer(session: Session, { gateId, callId }: PendingGate): Promise<void> {
-    const answer = this.#play.answers?.[callId];
+    const answer = this.#play.answers?.[callId] ?? (this.#hasMovedOn ? APPROVE : undefined);
     if (answer === undefined) throw new Error(`a gate opened for the call ${callId}, which nobody has to be asked for`);
     await session.answer(gateId, answer);
     await requireClosed(session, gateId);

@@ -102,6 +102,14 @@ it('a server that is not there, or refuses, is named with its address and no sec
   expect(String(refused).length).toBeLessThan(500);
 });
 
+it('a server that leaves a part of the handshake unanswered is given up after its time', async () => {
+  const { options } = await serve(({ method }) => (method === 'notifications/initialized' ? undefined : false));
+  await expect(mcpToolset({ ...options, connectTimeoutMs: 100 })).rejects.toMatchObject({
+    kind: 'not_connected',
+    message: expect.stringContaining('did not finish its handshake within 100 ms'),
+  });
+});
+
 it('a redirect to another host is not followed: what is secret would go there', async () => {
   const other = await serve();
   const { options } = await serve((_message, response) => {

@@ -10,6 +10,17 @@ import {
   type SpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
 
+import {
+  defineLoop,
+  defineRig,
+  type LoopDefinition,
+  type LoopOptions,
+  memoryStore,
+  type RigOptions,
+} from 'looprig';
+import { type OpenTelemetryOptions, openTelemetry } from 'looprig/otel';
+import { manualClock, type ScriptedReply, scriptedModel, scriptedTool } from 'looprig/testing';
+
 /** One number of a metric: its sum, how often it was recorded, and its attributes. */
 export interface Measured {
   readonly metric: string;
@@ -72,6 +83,43 @@ export function recorder() {
     stop: () => meterProvider.shutdown(),
   };
 }
+
+export const START = 1_700_000_000_000;
+/** What no telemetry may hold unless contents are asked for. */
+export const SECRET = 'hunter2';
+
+interface Setup {
+  readonly replies: readonly ScriptedReply[];
+  readonly loop?: Partial<LoopOptions>;
+  readonly rig?: Omit<RigOptions<readonly LoopDefinition[]>, 'loops'>;
+  readonly telemetry?: OpenTelemetryOptions;
+}
+
+/** A session on a clock that begins at `START`, and what its telemetry tells. `slow` takes 50 ms, `bad` throws, `stuck` never ends. */
+export async function setup({ replies, loop: options, rig, telemetry }: Setup) {
+  const clock = manualClock(START);
+  const told = recorder();
+  const slow = scriptedTool('slow', { sleepMs: 50, clock, returns: `the secret is ${SECRET}` });
+  const bad = scriptedTool('bad', { throws: new Error(`no, ${SECRET}`) });
+  const stuck = scriptedTool('stuck', { hangs: true });
+  const asking = scriptedTool('asking', { access: () => [{ action: 'fs.write', target: SECRET }], summary: () => SECRET });
+  const safe = scriptedTool('safe', { sleepMs: 50, clock, idempotent: true });
+  const loop = defineLoop({
+    name: 'agent',
+    model: scriptedModel(replies, { clock }),
+    tools: [slow, bad, stuck, asking, safe].map(({ definition }) => definition),
+    ...options,
+  } as LoopOptions) as LoopDefinition;
+  const observer = openTelemetry({ loop, ...told.providers, ...telemetry });
+  const openRig = () => defineRig({ loops: [loop], observers: [observer], clock, store: memoryStore(), ...rig });
+  return { clock, told, loop, observer, openRig, session: await openRig().open() };
+}
+
+export const call = (tool: string, id: string, input: object = {}) => ({ tool, id, input });
+export const names = (spans: readonly ReadableSpan[]): string[] => spans.map(({ name }) => name);
+/** When a span begins and ends, in milliseconds since `START`. */
+export const since = (span: ReadableSpan): number[] => times(span).map(at => at - START);
+export const eventsOf = ({ events }: ReadableSpan) => events.map(({ name, attributes }) => ({ name, ...attributes }));
 
 /** Milliseconds since the epoch at which a span begins and ends. */
 export function times({ startTime, endTime }: ReadableSpan): readonly [start: number, end: number] {
