@@ -15,7 +15,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['run'],
   ['session'],
   ['index.ts'],
-  ['testing', 'workspace', 'middleware', 'ai'],
+  ['testing', 'workspace', 'middleware', 'ai', 'mcp'],
   ['cli'],
 ];
 
@@ -29,7 +29,7 @@ const WAYS_UP: ReadonlySet<string> = new Set([
 const SQLITE = 'journal/sqlite/index.ts';
 
 /** The part of the package that runs on any platform. */
-const isCore = (file: string): boolean => !/^(cli|workspace|testing|journal\/sqlite)\//.test(file);
+const isCore = (file: string): boolean => !/^(cli|workspace|testing|mcp|journal\/sqlite)\//.test(file);
 
 interface Import {
   /** Paths from `src`, with forward slashes; `to` is as written where it is a package. */
@@ -103,7 +103,7 @@ describe('the sources', () => {
 
   it('of adapters know definitions and contracts, not how turns are run', () => {
     const tooDeep = imports.filter(
-      ({ from, to }) => /^(testing|workspace)\//.test(from) && /^(bind|run|session|cli)\//.test(to),
+      ({ from, to }) => /^(testing|workspace|mcp)\//.test(from) && /^(bind|run|session|cli)\//.test(to),
     );
     expect(tooDeep).toEqual([]);
   });
@@ -131,6 +131,20 @@ describe('the sources', () => {
       .map(({ from, to }) => `${from} -> ${to}`);
     expect(foreign).toEqual([]);
     expect(imports.filter(({ from, to }) => !from.startsWith('ai/') && /^ai(\/|$)/.test(to))).toEqual([]);
+  });
+
+  it('of the MCP adapter know definitions and errors; its package is loaded in one file, and what needs Node where a server is started', () => {
+    const own = imports.filter(({ from }) => from.startsWith('mcp/'));
+    expect(own.length).toBeGreaterThan(20);
+    const isTheirs = (to: string): boolean => to.startsWith('@modelcontextprotocol/') || to.startsWith('node:');
+    const foreign = own
+      .filter(({ to }) => !/^(mcp\/|define\/|(errors|show)\.ts$|@noble\/)/.test(to) && !isTheirs(to))
+      .map(({ from, to }) => `${from} -> ${to}`);
+    expect(foreign).toEqual([]);
+    const atRuntime = own.filter(({ to, kind }) => isTheirs(to) && kind !== 'type');
+    expect([...new Set(atRuntime.map(({ from }) => from))].sort()).toEqual(['mcp/child.ts', 'mcp/sdk.ts']);
+    expect(own.filter(({ to }) => to === 'mcp/stdio.ts').map(({ kind }) => kind)).toEqual(['dynamic']);
+    expect(imports.filter(({ from, to }) => !/^(mcp|cli)\//.test(from) && to.startsWith('mcp/'))).toEqual([]);
   });
 
   it('of the program use what a user can import, the workspace tools and the testing kit', () => {

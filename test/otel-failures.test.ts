@@ -42,7 +42,9 @@ describe('what goes wrong in a turn', () => {
 
   it('is the limit that a turn reached: the turn failed, the model did not, and what its last response cost is told', async () => {
     const { clock, told, session } = await setup({
-      replies: [{ calls: [call('slow', 'c1'), call('slow', 'c2')], delayMs: 5, usage: { inputTokens: 9, outputTokens: 4 } }],
+      replies: [
+        { calls: [call('slow', 'c1'), call('slow', 'c2')], delayMs: 5, usage: { inputTokens: 9, outputTokens: 4 } },
+      ],
       loop: { limits: { calls: 1 } },
     });
     await clock.runUntil(session.submit('Go.').result);
@@ -55,7 +57,7 @@ describe('what goes wrong in a turn', () => {
       'looprig.turn.calls': 2,
       'looprig.turn.outcome': 'failed',
     });
-    const chat = told.span('chat scripted');
+    const chat = told.span('chat scripted-model');
     expect(chat.status.code).toBe(SpanStatusCode.UNSET);
     expect(chat.attributes).toMatchObject({ 'gen_ai.usage.input_tokens': 9, 'gen_ai.usage.output_tokens': 4 });
     expect(since(chat)).toEqual([0, 5]);
@@ -73,7 +75,11 @@ describe('what goes wrong in a turn', () => {
     const turn = told.span('invoke_agent agent');
     expect(turn.status.code).toBe(SpanStatusCode.UNSET);
     expect(turn.attributes).toMatchObject({ 'looprig.turn.outcome': 'done', 'looprig.limit.reached': 'iterations' });
-    expect(eventsOf(turn)[0]).toMatchObject({ name: 'looprig.limit.near', 'looprig.limit.name': 'iterations', 'looprig.limit.max': 1 });
+    expect(eventsOf(turn)[0]).toMatchObject({
+      name: 'looprig.limit.near',
+      'looprig.limit.name': 'iterations',
+      'looprig.limit.max': 1,
+    });
   });
 
   it('is the time of the turn: the calls and the turn end with it', async () => {
@@ -90,7 +96,7 @@ describe('what goes wrong in a turn', () => {
     });
     expect(since(turn)).toEqual([0, 140]);
     expect(told.span('execute_tool stuck').attributes['error.type']).toBe('timed_out');
-    expect(told.span('chat scripted').status.code).toBe(SpanStatusCode.UNSET);
+    expect(told.span('chat scripted-model').status.code).toBe(SpanStatusCode.UNSET);
   });
 
   it('is an interrupt, in a model call too', async () => {
@@ -106,40 +112,42 @@ describe('what goes wrong in a turn', () => {
       expect(span.attributes['error.type']).toBe('interrupted');
       expect(since(span)).toEqual([0, 10]);
     }
-    expect(names(told.ended())).toEqual(['chat scripted', 'invoke_agent agent']);
+    expect(names(told.ended())).toEqual(['chat scripted-model', 'invoke_agent agent']);
   });
 
   it('is a model that gives no answer after its retries, which are events and are counted', async () => {
     const busy = (): ScriptedReply => ({ error: Object.assign(new Error(`busy, ${SECRET}`), { isRetryable: true }) });
     const { clock, told, session } = await setup({ replies: [busy(), busy(), busy()], loop: { modelRetries: 2 } });
     await clock.runUntil(session.submit('Go.').result);
-    const chat = told.span('chat scripted');
+    const chat = told.span('chat scripted-model');
     expect(chat.attributes).toMatchObject({ 'error.type': 'request_failed', 'looprig.step.retries': 2 });
     expect(chat.status).toEqual({ code: SpanStatusCode.ERROR });
     expect(eventsOf(chat)).toEqual([
-      { name: 'looprig.retry', 'looprig.retry.attempt': 1, 'looprig.retry.delay_ms': expect.any(Number) },
       { name: 'looprig.retry', 'looprig.retry.attempt': 2, 'looprig.retry.delay_ms': expect.any(Number) },
+      { name: 'looprig.retry', 'looprig.retry.attempt': 3, 'looprig.retry.delay_ms': expect.any(Number) },
     ]);
     const [, end] = since(chat);
     expect(end).toBe(clock.now() - START);
     expect(told.span('invoke_agent agent').attributes['error.type']).toBe('request_failed');
     expect(await told.measured('looprig.model.retries')).toMatchObject([
-      { sum: 2, attributes: { 'gen_ai.request.model': 'scripted', 'gen_ai.provider.name': 'scripted' } },
+      { sum: 2, attributes: { 'gen_ai.request.model': 'scripted-model', 'gen_ai.provider.name': 'scripted' } },
     ]);
   });
 
   it('is a journal that fails: nothing stays open, and a turn whose start could not be written is told too', async () => {
-    const failing = new Set([2, 4]); // the start of the first turn, and of its session's second
+    const failing = new Set([2, 6]); // the start of the first turn, and the result of the second one's call
     const store = faultyStore(memoryStore(), ({ number }) => (failing.has(number) ? { how: 'reject' } : undefined));
-    const { clock, told, openRig, session } = await setup({ replies: [{ calls: [call('slow', 'c1')] }], rig: { store } });
+    const { clock, told, openRig, session } = await setup({
+      replies: [{ calls: [call('slow', 'c1')] }],
+      rig: { store },
+    });
     await clock.runUntil(session.submit('Go.').result);
     const start = told.span('invoke_agent agent');
     expect(start.attributes).toMatchObject({ 'error.type': 'store_failed', 'looprig.turn.steps': 0 });
-    failing.add(6); // what the call gave
     const other = await openRig().open();
     await clock.runUntil(other.submit('Go.').result);
     expect(names(told.ended())).toEqual([
-      ...['invoke_agent agent', 'chat scripted'],
+      ...['invoke_agent agent', 'chat scripted-model'],
       ...['execute_tool slow', 'invoke_agent agent'],
     ]);
     expect(told.span('execute_tool slow').attributes['error.type']).toBe('unknown');

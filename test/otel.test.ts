@@ -12,19 +12,29 @@ describe('the spans of a turn', () => {
     const { clock, told, session } = await setup({
       replies: [
         { calls: [call('slow', 'c1'), call('slow', 'c2')], delayMs: 20, usage: { inputTokens: 7, outputTokens: 3 } },
-        { text: 'Done.', delayMs: 10, usage: { inputTokens: 20, outputTokens: 4, cachedInputTokens: 6, reasoningTokens: 2 } },
+        {
+          text: 'Done.',
+          delayMs: 10,
+          usage: { inputTokens: 20, outputTokens: 4, cachedInputTokens: 6, reasoningTokens: 2 },
+        },
       ],
       loop: { limits: { parallel: 1 } },
     });
     await clock.runUntil(session.run('Go.'));
     expect(names(told.begun)).toEqual([
       'invoke_agent agent',
-      'chat scripted',
+      'chat scripted-model',
       'execute_tool slow',
       'execute_tool slow',
-      'chat scripted',
+      'chat scripted-model',
     ]);
-    const [turn, first, one, two, last] = told.begun as [ReadableSpan, ReadableSpan, ReadableSpan, ReadableSpan, ReadableSpan];
+    const [turn, first, one, two, last] = told.begun as [
+      ReadableSpan,
+      ReadableSpan,
+      ReadableSpan,
+      ReadableSpan,
+      ReadableSpan,
+    ];
     expect(told.begun.map(since)).toEqual([
       [0, 130],
       [0, 20],
@@ -41,7 +51,7 @@ describe('the spans of a turn', () => {
       'gen_ai.operation.name': 'invoke_agent',
       'gen_ai.agent.name': 'agent',
       'gen_ai.provider.name': 'scripted',
-      'gen_ai.request.model': 'scripted',
+      'gen_ai.request.model': 'scripted-model',
       'gen_ai.conversation.id': session.id,
       'gen_ai.response.finish_reasons': ['stop'],
       'gen_ai.usage.input_tokens': 27,
@@ -62,7 +72,7 @@ describe('the spans of a turn', () => {
       'gen_ai.operation.name': 'chat',
       'gen_ai.agent.name': 'agent',
       'gen_ai.provider.name': 'scripted',
-      'gen_ai.request.model': 'scripted',
+      'gen_ai.request.model': 'scripted-model',
       'gen_ai.conversation.id': session.id,
       'gen_ai.response.finish_reasons': ['tool_call'],
       'gen_ai.usage.input_tokens': 7,
@@ -103,17 +113,26 @@ describe('the spans of a turn', () => {
   it('have the model of the mode that the turn runs in', async () => {
     const clock = manualClock(START);
     const told = recorder();
-    const models = ['base', 'strong'].map(modelId => Object.assign(scriptedModel([{ text: 'Yes.' }], { clock }), { modelId }));
+    const models = ['base', 'strong'].map(modelId => ({ ...scriptedModel([{ text: 'Yes.' }], { clock }), modelId }));
     const loop = defineLoop({
       ...{ name: 'agent', model: models[0]!, initialMode: 'think' },
       modes: { think: { model: models[1]! } },
     });
-    const session = await defineRig({ loops: [loop], clock, observers: [openTelemetry({ loop, ...told.providers })] }).open();
+    const session = await defineRig({
+      loops: [loop],
+      clock,
+      observers: [openTelemetry({ loop, ...told.providers })],
+    }).open();
     await clock.runUntil(session.run('Think.'));
     await session.setMode('');
     await clock.runUntil(session.run('Now.'));
     expect(names(told.begun)).toEqual(['invoke_agent agent', 'chat strong', 'invoke_agent agent', 'chat base']);
-    expect(told.begun.map(({ attributes }) => attributes['looprig.turn.mode'])).toEqual(['think', undefined, undefined, undefined]);
+    expect(told.begun.map(({ attributes }) => attributes['looprig.turn.mode'])).toEqual([
+      'think',
+      undefined,
+      undefined,
+      undefined,
+    ]);
   });
 
   it('of several sessions and of turns that waited do not mix', async () => {
@@ -127,7 +146,7 @@ describe('the spans of a turn', () => {
     expect(ids.sort()).toEqual(turns.map(({ id }) => id).sort());
     for (const root of roots) {
       const inside = told.begun.filter(span => span.parentSpanContext?.spanId === root.spanContext().spanId);
-      expect(names(inside)).toEqual(['chat scripted']);
+      expect(names(inside)).toEqual(['chat scripted-model']);
       expect(inside[0]!.attributes['gen_ai.conversation.id']).toBe(root.attributes['gen_ai.conversation.id']);
     }
     expect(told.ended()).toHaveLength(8);
@@ -138,7 +157,7 @@ describe('the spans of a turn', () => {
     const first = session.submit('1');
     session.submit('2').interrupt();
     await clock.runUntil(first.result);
-    expect(names(told.begun)).toEqual(['invoke_agent agent', 'chat scripted']);
+    expect(names(told.begun)).toEqual(['invoke_agent agent', 'chat scripted-model']);
   });
 
   it('belong to the context that is active when the turn begins, or to the one that the program gives', async () => {

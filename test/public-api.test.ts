@@ -67,6 +67,15 @@ it('the AI SDK adapter exports these values and no others', async () => {
   ]);
 });
 
+it('the MCP adapter exports these values and no others', async () => {
+  expect(Object.keys(await import('looprig/mcp')).sort()).toEqual([
+    'MCP_CALL_ACTION',
+    'McpError',
+    'mcpToolset',
+    'parseMcpServer',
+  ]);
+});
+
 it('the ready-made middlewares are exported together, and each by itself', async () => {
   expect(Object.keys(await import('looprig/middleware')).sort()).toEqual([
     'cache',

@@ -524,6 +524,41 @@ describe('gates', () => {
     await expect(session.answer(gate!.gateId, { decision: 'approve' })).rejects.toMatchObject({ kind: 'closed_gate' });
   });
 
+  it('that were edited are checked by what the new arguments want, when the turn is taken up too', async () => {
+    for (const [target, ran] of [
+      ['x1', true],
+      ['x7', false],
+    ] as const) {
+      const { store, sessionId, gates, openOn } = await waiting();
+      const second = await openOn(store, sessionId);
+      await second.session.answer(gates[0]!.gateId, { decision: 'edit', input: { n: 7 } });
+      await second.session.answer(gates[1]!.gateId, { decision: 'deny' });
+      await second.session.close();
+      const stricter = world({ ...gated, gate: { rules: [{ action: 'act', target, decision: 'deny' }] } });
+      const { session, clock } = await stricter.openOn(store, sessionId);
+      await clock.runUntil(session.resume().result);
+      expect(stricter.runs.includes('g')).toBe(ran);
+    }
+  });
+
+  it('that were open are closed for good where another input ends the turn while somebody answers', async () => {
+    const { store, sessionId, gates, openOn, runs } = await waiting();
+    const { session, clock } = await openOn(store, sessionId);
+    const approved = session.answer(gates[0]!.gateId, { decision: 'approve' });
+    const turn = session.submit('never mind');
+    const late = session.answer(gates[1]!.gateId, { decision: 'approve' });
+    await approved;
+    await expect(late).rejects.toMatchObject({ kind: 'closed_gate' });
+    expect(await clock.runUntil(turn.result)).toMatchObject({ status: 'done' });
+    expect(runs).toEqual([]);
+    const resolved = (await recordsOf(store, sessionId)).filter(({ type }) => type === 'gate.resolved');
+    expect(resolved).toMatchObject([{ decision: 'approved' }, { decision: 'denied', reason: 'the user moved on' }]);
+    expect(resultsIn(session.history).slice(1)).toEqual([
+      ['g', 'not run: interrupted'],
+      ['h', 'permission denied: the user moved on'],
+    ]);
+  });
+
   it('keep what was allowed for always over a restart', async () => {
     const twice: Play = { ...gated, replies: [...gated.replies, gated.replies[0]!, { text: 'again' }] };
     const { store, sessionId, gates, openOn, runs } = await waiting(twice);

@@ -20,7 +20,11 @@ it.each([
   ['a text that is wrapped', [text('hello')], { result: 'hello' }],
   ['texts that are put together', [text('one'), text('two')], { content: 'one\ntwo' }],
   ['texts that are a list', [text('one'), text('{"a":2}')], { result: ['one', { a: 2 }] }],
-  ['the very same parts', [{ type: 'image', data: PNG, mimeType: 'image/png' }], { content: [{ mimeType: 'image/png', data: PNG, type: 'image' }] }],
+  [
+    'the very same parts',
+    [{ type: 'image', data: PNG, mimeType: 'image/png' }],
+    { content: [{ mimeType: 'image/png', data: PNG, type: 'image' }] },
+  ],
 ])('content stands for structured content that is %s', async (_what, content, structuredContent) => {
   expect(await contentOf({ content, structuredContent })).toEqual(await contentOf({ content }));
 });
@@ -38,7 +42,13 @@ it.each([
 
 it('an image of a kind that models are shown is an image, and any other thing is named', async () => {
   const image = (mimeType: unknown, data: unknown = PNG) => ({ type: 'image', data, mimeType });
-  const content = [image('image/png'), image('IMAGE/JPEG; q=1'), image('image/tiff'), image(7), image('image/png', '%%%')];
+  const content = [
+    image('image/png'),
+    image('IMAGE/JPEG; q=1'),
+    image('image/tiff'),
+    image(7),
+    image('image/png', '%%%'),
+  ];
   expect(await contentOf({ content })).toEqual([
     { type: 'image', data: PNG, mediaType: 'image/png' },
     { type: 'image', data: PNG, mediaType: 'image/jpeg' },
@@ -80,7 +90,15 @@ it('a resource is its text, its image, its file, or its name', async () => {
 
 it('a resource link is told in one line, with what is known of it', async () => {
   const content = [
-    { type: 'resource_link', uri: 'file:///x', name: 'x', title: 'The x', mimeType: 'text/plain', size: 12, description: 'What\nit is' },
+    {
+      type: 'resource_link',
+      uri: 'file:///x',
+      name: 'x',
+      title: 'The x',
+      mimeType: 'text/plain',
+      size: 12,
+      description: 'What\nit is',
+    },
     { type: 'resource_link', uri: 'file:///y' },
   ];
   expect(await contentOf({ content })).toEqual([
@@ -90,7 +108,11 @@ it('a resource link is told in one line, with what is known of it', async () => 
 });
 
 it('terminal sequences and control characters do not reach the model', async () => {
-  const content = [text('\u001b[1;31mred\u001b[0m \u001b]0;title\u0007ok\u001b]8;;http://x\u001b\\link \u0000\u0008\u009b\ttab\r\nend \ud800')];
+  const content = [
+    text(
+      '\u001b[1;31mred\u001b[0m \u001b]0;title\u0007ok\u001b]8;;http://x\u001b\\link \u0000\u0008\u009b\ttab\r\nend \ud800',
+    ),
+  ];
   expect(await contentOf({ content })).toEqual([text('red oklink \ttab\r\nend \ufffd')]);
 });
 

@@ -64,7 +64,12 @@ it('what some providers refuse at the root is said in the description, and check
 });
 
 it('a pattern is told, and left to the server to check: a bad one could take for ever', async () => {
-  const schema = { type: 'object', properties: { s: { type: 'string', pattern: '^(a+)+$' } }, patternProperties: { '^(b+)+$': {} }, additionalProperties: false };
+  const schema = {
+    type: 'object',
+    properties: { s: { type: 'string', pattern: '^(a+)+$' } },
+    patternProperties: { '^(b+)+$': {} },
+    additionalProperties: false,
+  };
   expect(usableSchema(schema).told).toEqual(schema);
   expect(await isTaken(schema, { s: `${'a'.repeat(60)}!`, [`${'b'.repeat(60)}!`]: 1 })).toBe(true);
 });
@@ -79,7 +84,12 @@ it('whatever a server sends as a schema, what is told of it is one, and checking
     ...['type', 'properties', 'items', 'anyOf', '$ref', 'required', 'enum', 'pattern', 'allOf', 'not', '$defs', '$id'],
     ...['additionalProperties', 'patternProperties', 'dependencies', 'minLength', 'const', 'if', 'prefixItems'],
   );
-  const leaf = fc.oneof(fc.constantFrom('object', 'string', '#', '#/$defs/a', 'http://x', '['), fc.integer(), fc.boolean(), fc.constant(null));
+  const leaf = fc.oneof(
+    fc.constantFrom('object', 'string', '#', '#/$defs/a', 'http://x', '['),
+    fc.integer(),
+    fc.boolean(),
+    fc.constant(null),
+  );
   const { schema } = fc.letrec(tie => ({
     value: fc.oneof({ depthSize: 'small' }, leaf, tie('schema'), fc.array(tie('value'), { maxLength: 3 })),
     schema: fc.dictionary(fc.oneof(keyword, fc.constantFrom('a', 'b')), tie('value'), { maxKeys: 5 }),
@@ -89,7 +99,9 @@ it('whatever a server sends as a schema, what is told of it is one, and checking
       const { told, validate } = usableSchema({ ...(given as object), type: 'object' });
       expect(told.type).toBe('object');
       expect(() => resolveSchema(told)).not.toThrow();
-      await Promise.resolve(structuredClone(value)).then(validate).catch(error => expect(error).toBeInstanceOf(RangeError));
+      await Promise.resolve(structuredClone(value))
+        .then(validate)
+        .catch(error => expect(error).toBeInstanceOf(RangeError));
     }),
   );
 });

@@ -26,7 +26,7 @@ const TELEMETRY = new WeakMap<TelemetryObserver, Telemetry>();
  * const agent = defineLoop({ name: 'agent', model: scriptedModel([{ text: 'Hello.' }]) });
  * const rig = defineRig({ loops: [agent], observers: [openTelemetry({ loop: agent })] });
  * await using session = await rig.open();
- * await session.run('Hello?'); // a span "invoke_agent agent", and in it "chat scripted"
+ * await session.run('Hello?'); // a span "invoke_agent agent", and in it "chat scripted-model"
  * ```
  */
 export function openTelemetry(options: OpenTelemetryOptions = {}): TelemetryObserver {

@@ -122,6 +122,7 @@ async function permitAll(
     return { stepId, callId, toolName, requests: access, summary };
   });
   const resume = turn.turnTimer.pause(); // waiting for a person is not running
+  turn.deadlines.rest();
   const permissions = await turn.permission(requests);
   resume();
   const permitted = [...prepared];
@@ -159,6 +160,8 @@ async function prepareEdited(turn: TurnContext, call: RequestedCall, input: JSON
   const inputText = JSON.stringify(input);
   const prepared = await inTime(turn, Promise.resolve(prepareCall(turn, { ...call, input, inputText })));
   if (prepared.call === undefined) return prepared;
+  const forbidden = turn.forbids(prepared.call.access);
+  if (forbidden !== undefined) return { refused: answered('denied', `permission denied: ${forbidden}`) };
   return {
     call: { ...prepared.call, note: `Note: a person changed the arguments of this call to ${cleanMessage(inputText)}` },
   };

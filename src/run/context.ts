@@ -75,6 +75,8 @@ export interface TurnContext {
   /** As `emit`, for the events that come thousands of times a step. */
   emitText(type: 'text.delta' | 'reasoning.delta', stepId: string, text: string): void;
   readonly permission: PermissionPort;
+  /** Why a rule forbids what a call wants, if one does. */
+  forbids(requests: readonly AccessRequest[]): string | undefined;
   /** Whether a person was asked about the call, by this process or another: the answer is the rule then. */
   hasGate(callId: string): boolean;
   /** Closes the gates of calls that cannot be made any more, as denied. */

@@ -41,6 +41,11 @@ export class Deadlines {
     this.#open.delete(deadline);
   }
 
+  /** Lets go of the timer where nothing waits for it: a turn that may now stand still for days keeps no process alive by it. */
+  rest(): void {
+    if (this.#open.size === 0) this.#disarm();
+  }
+
   /** Clears all deadlines and the timer, for good. */
   end(): void {
     this.#isOver = true;

@@ -374,6 +374,26 @@ describe('gates that another process left', () => {
     expect(await openGates(undefined, state).decide(request('a', access('write', 'x')))).toEqual([permission]);
   });
 
+  it('and that were approved allow what was shown: where the call wants more by now, it is asked for again', async () => {
+    const { state } = await left({ decision: 'approve' });
+    const { gates, decide, opened, settle } = openGates({ ask: true }, state);
+    const decided = decide(request('a', access('write', 'x'), access('send', 'x')));
+    await settle();
+    expect(opened()).toMatchObject([{ callId: 'a', requests: [{ action: 'write' }, { action: 'send' }] }]);
+    await gates.answer(opened()[0]!.gateId, { decision: 'deny' });
+    expect(await decided).toEqual([refused('a person said no')]);
+    const less = openGates(undefined, (await left({ decision: 'approve' })).state);
+    expect(await less.decide(request('a'))).toEqual([ALLOWED]);
+  });
+
+  it('are claimed together by whoever ends the turn: no answer comes through after that', async () => {
+    const { gateId, state } = await left();
+    const { gates } = openGates({ ask: true }, state);
+    expect(gates.claimAll().map(({ opened: { gateId: id } }) => id)).toEqual([gateId]);
+    expect(gates.claimAll()).toEqual([]);
+    await expect(gates.answer(gateId, { decision: 'approve' })).rejects.toMatchObject({ kind: 'closed_gate' });
+  });
+
   it('and that were approved do not allow what a rule forbids by now', async () => {
     const { state } = await left({ decision: 'approve' });
     const { decide } = openGates({ rules: [{ action: 'write', decision: 'deny' }] }, state);

@@ -120,6 +120,16 @@ export class GateKeeper {
     }
   }
 
+  /** Takes all gates that are open out of everybody's hands, for whoever records that they are closed. */
+  claimAll(): readonly RecordedGate[] {
+    const { gates } = this.#parts.state;
+    const open = [...gates.values()].filter(
+      gate => gate.resolved === undefined && !this.#claimed.has(gate.opened.gateId),
+    );
+    for (const { opened } of open) this.#claimed.add(opened.gateId);
+    return open;
+  }
+
   /** Closes the gates of calls that cannot be made any more. */
   async withdraw(callIds: readonly string[]): Promise<void> {
     const gates = callIds.flatMap(callId => this.#parts.state.gates.get(callId) ?? []);
@@ -161,7 +171,7 @@ export class GateKeeper {
 
   async #requireFit({ opened: { gateId, toolName } }: RecordedGate, input: JSONValue): Promise<void> {
     const checked = await this.#parts.checkEdit(toolName, input);
-    const problem = 'problem' in checked ? checked.problem : this.#forbidden(checked.access);
+    const problem = 'problem' in checked ? checked.problem : this.forbids(checked.access);
     if (problem !== undefined)
       throw new GateError('invalid_answer', gateId, `these arguments cannot be taken: ${problem}`);
   }
@@ -172,15 +182,17 @@ export class GateKeeper {
     await this.#resolve(gate, permission, rules);
   }
 
-  #forbidden(access: readonly AccessRequest[]): string | undefined {
+  /** Why a rule forbids what a call wants, if one does. */
+  forbids(access: readonly AccessRequest[]): string | undefined {
     const denied = access.find(one => this.#rule(one) === 'deny');
     return denied && `a rule forbids ${named(denied)}`;
   }
 
   #decideOne(turnId: string, request: PermissionRequest, opened: JournalEntry[]): Permission | Promise<Permission> {
-    const forbidden = this.#forbidden(request.requests);
+    const forbidden = this.forbids(request.requests);
     const known = this.#parts.state.gates.get(request.callId);
-    if (known !== undefined) return this.#decideKnown(known, forbidden);
+    const decided = known && this.#decideKnown(known, request.requests, forbidden);
+    if (decided !== undefined) return decided;
     if (forbidden !== undefined) return deny(forbidden);
     const unmet = Object.freeze(request.requests.filter(access => this.#rule(access) !== 'allow'));
     if (unmet.length === 0) return ALLOWED;
@@ -192,12 +204,23 @@ export class GateKeeper {
     return this.#wait(gateId);
   }
 
-  /** A question that was asked stands, whatever the rules say by now; but what a rule forbids does not happen. */
-  #decideKnown({ opened, resolved }: RecordedGate, forbidden: string | undefined): Permission | Promise<Permission> {
+  /**
+   * A question that was asked stands, whatever the rules say by now; but what a rule forbids does not happen, and an approval is for what
+   * was shown: `undefined` where the call wants more by now. Arguments that a person gave are looked at when they are put in.
+   */
+  #decideKnown(
+    { opened, resolved }: RecordedGate,
+    requests: readonly AccessRequest[],
+    forbidden: string | undefined,
+  ): Permission | Promise<Permission> | undefined {
     if (resolved === undefined) return this.#wait(opened.gateId);
     if (resolved.decision === 'denied') return deny(resolved.reason ?? 'a person said no');
+    if (resolved.input !== undefined) return { allowed: true, input: resolved.input };
     if (forbidden !== undefined) return deny(forbidden);
-    return resolved.input === undefined ? ALLOWED : { allowed: true, input: resolved.input };
+    const wasShown = (access: AccessRequest): boolean =>
+      opened.requests.some(shown => shown.action === access.action && shown.target === access.target);
+    const isCovered = requests.every(access => wasShown(access) || this.#rule(access) === 'allow');
+    return isCovered ? ALLOWED : undefined;
   }
 
   #wait(gateId: string): Promise<Permission> {

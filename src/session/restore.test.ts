@@ -61,7 +61,7 @@ describe('a turn that was cut short', () => {
   it('is ended: what is recorded is used, what ran is unknown, what waited did not run, and its counts are its own', async () => {
     const { state, lastSeq } = await foldJournal(await stored(RECORDS), 's');
     expect(lastSeq).toBe(RECORDS.length);
-    const end = endCutShort(state, 'it ended');
+    const end = endCutShort(state, 'it ended', []);
     expect(end).toMatchObject([
       {
         type: 'tool.completed',
@@ -87,7 +87,7 @@ describe('a turn that was cut short', () => {
     for (let length = 2; length <= RECORDS.length; length++) {
       const state = new SessionState();
       for (const record of RECORDS.slice(0, length)) state.apply(record);
-      for (const record of numbered(endCutShort(state, 'it ended'), length)) state.apply(record);
+      for (const record of numbered(endCutShort(state, 'it ended', []), length)) state.apply(record);
       assertPaired(state.messages);
       expect(state.turn).toBeUndefined();
     }
@@ -96,9 +96,9 @@ describe('a turn that was cut short', () => {
   it('before a response, or with an answer that is not committed, says no more than it knows', () => {
     const state = new SessionState();
     for (const record of numbered(ENTRIES.slice(0, 3))) state.apply(record);
-    expect(endCutShort(state, 'it ended')).toMatchObject([{ type: 'turn.interrupted', steps: 0, calls: 0 }]);
+    expect(endCutShort(state, 'it ended', [])).toMatchObject([{ type: 'turn.interrupted', steps: 0, calls: 0 }]);
     for (const record of numbered([responded(1, { type: 'text', text: 'all' })], 3)) state.apply(record);
-    expect(endCutShort(state, 'it ended').map(({ type }) => type)).toEqual(['step.done', 'turn.interrupted']);
+    expect(endCutShort(state, 'it ended', []).map(({ type }) => type)).toEqual(['step.done', 'turn.interrupted']);
   });
 });
 

@@ -23,7 +23,7 @@ import {
   shownOf,
 } from '../run/resume.ts';
 import { MOVED_ON } from './gate.ts';
-import { batchOf, type OpenStep, type OpenTurn, SessionState } from './history.ts';
+import { batchOf, type OpenStep, type OpenTurn, type RecordedGate, SessionState } from './history.ts';
 
 /** A session's state as its journal has it, and the number of the last record. */
 export interface RestoredState {
@@ -109,19 +109,18 @@ function stepUnderWay({ stepId, response, isAnnounced, started, results }: OpenS
 
 /**
  * The records that end a turn which was cut short, so that the history stays valid: results that were recorded are used, a call
- * that had started says that its outcome is unknown, one that had not says that it did not run. Gates that are open are closed.
+ * that had started says that its outcome is unknown, one that had not says that it did not run. `gates` are those that are open: they are closed.
  */
-export function endCutShort({ turn, gates }: SessionState, reason: string): JournalEntry[] {
+export function endCutShort({ turn }: SessionState, reason: string, gates: readonly RecordedGate[]): JournalEntry[] {
   if (turn === undefined) return [];
   const { turnId, step, usage, steps, iterations, calls } = turn;
   const entries: JournalEntry[] = [];
-  for (const { opened, resolved } of gates.values()) {
-    if (resolved !== undefined) continue;
+  for (const { opened } of gates) {
     const { stepId, gateId, callId } = opened;
     entries.push({ type: 'gate.resolved', turnId, stepId, gateId, callId, decision: 'denied', reason: MOVED_ON });
   }
   if (step?.response !== undefined && !step.isCommitted) {
-    const waited = new Set([...gates].flatMap(([callId, gate]) => (gate.resolved === undefined ? [callId] : [])));
+    const waited = new Set(gates.map(({ opened }) => opened.callId));
     entries.push(...answersFor(turnId, step, waited));
     entries.push({ type: 'step.done', turnId, stepId: step.stepId });
   }

@@ -320,8 +320,8 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
   #endUnfinished(): void {
     if (this.#active !== undefined || this.#state.turn === undefined || this.#hasEndedUnfinished) return;
     this.#hasEndedUnfinished = true;
-    const reason = this.#gates.pending.length > 0 ? MOVED_ON : PROCESS_ENDED;
-    this.#writer.stage(endCutShort(this.#state, reason));
+    const gates = this.#gates.claimAll();
+    this.#writer.stage(endCutShort(this.#state, gates.length > 0 ? MOVED_ON : PROCESS_ENDED, gates));
     this.#inbox.promoteSteers(); // what was said to that turn comes before what is said now
   }
 

@@ -57,6 +57,7 @@ export function turnContext(ports: TurnPorts, job: Job, mode: BoundMode, limits:
     emit: (event: EphemeralEvent) => hub.emit({ ...event, turnId }),
     emitText: (type, stepId, text) => hub.emitText(turnId, type, stepId, text),
     permission: requests => gates.decide(turnId, interruption, requests),
+    forbids: requests => gates.forbids(requests),
     hasGate: callId => state.gates.has(callId),
     withdrawGates: callIds => gates.withdraw(callIds),
     takeSteered: () => inbox.takeSteered(turnId),

@@ -1,5 +1,5 @@
 /** A turn as a UI message stream: what a page with `useChat` is told. */
-import { defineLoop, defineRig, defineTool, type LoopOptions, type Session, toolResult } from 'looprig';
+import { defineLoop, defineRig, defineTool, type LoopOptions, memoryStore, type Session, toolResult } from 'looprig';
 import { type ToldTurn, toUIMessageStream } from 'looprig/ai';
 import { manualClock, type ScriptedReply, scriptedModel } from 'looprig/testing';
 import { describe, expect, it } from 'vitest';
@@ -232,5 +232,135 @@ describe('the stream of a turn', () => {
     expect(errors).toEqual(['The answer could not be finished (store_failed).']);
     const short: ToldTurn = { id: 't1', subscribe: () => ({ next: async () => ({ value: undefined, done: true }) }) };
     expect(typesOf((await readPage(toUIMessageStream(short))).chunks)).toEqual(['start', 'error', 'finish']);
+  });
+});
+
+describe('the stream of a turn with gates', () => {
+  const pay = defineTool({
+    name: 'pay',
+    description: 'Pays.',
+    input: z.object({ sum: z.number() }),
+    access: ({ sum }) => [{ action: 'pay', target: String(sum) }],
+    execute: ({ sum }) => `paid ${sum}`,
+  });
+
+  async function askingSession(replies: readonly ScriptedReply[], store = memoryStore()): Promise<Session> {
+    const loop = defineLoop({ name: 'agent', model: scriptedModel(replies), tools: [pay] });
+    return await defineRig({ loops: [loop], store, gate: { ask: true } }).open();
+  }
+  const asking: readonly ScriptedReply[] = [
+    { calls: [{ tool: 'pay', input: { sum: 5 }, id: 'p' }] },
+    { text: 'Paid.' },
+  ];
+
+  it('stays open over a gate without the session, and tells how it was decided', async () => {
+    const session = await askingSession(asking);
+    const turn = session.submit('Pay');
+    const read = readPage(toUIMessageStream(turn));
+    for await (const event of turn) {
+      if (event.type === 'gate.opened') await session.answer(event.gateId, { decision: 'edit', input: { sum: 3 } });
+    }
+    const { chunks, message } = await read;
+    expect(typesOf(chunks)).toEqual([
+      ...[
+        'start',
+        'start-step',
+        'tool-input-start',
+        'tool-input-delta',
+        'tool-input-available',
+        'tool-approval-request',
+      ],
+      ...['tool-input-available', 'tool-approval-response', 'tool-output-available', 'finish-step'],
+      ...['start-step', 'text-start', 'text-delta', 'text-end', 'finish-step', 'finish'],
+    ]);
+    expect(message.parts[1]).toMatchObject({
+      state: 'output-available',
+      input: { sum: 3 },
+      approval: { approved: true },
+    });
+  });
+
+  it('ends with the session where the turn waits, without the calls that wait with it', async () => {
+    const session = await askingSession(asking);
+    const turn = session.submit('Pay');
+    const { chunks, message } = await readPage(toUIMessageStream(turn, { session }));
+    expect(typesOf(chunks).slice(-3)).toEqual(['tool-approval-request', 'finish-step', 'finish']);
+    expect(chunks.at(-1)).toEqual({ type: 'finish', finishReason: 'tool-calls' });
+    expect(message.parts[1]).toMatchObject({ type: 'tool-pay', state: 'approval-requested', input: { sum: 5 } });
+    expect(session.isRunning).toBe(true);
+    await session.close();
+    const closed = await readPage(toUIMessageStream(turn, { session }));
+    expect(closed.message.parts[1]).toMatchObject({ state: 'output-denied', approval: { approved: false } });
+  });
+
+  it('tells a gate that nobody answers in time as denied', async () => {
+    const clock = manualClock();
+    const loop = defineLoop({ name: 'agent', model: scriptedModel(asking, { clock }), tools: [pay] });
+    const session = await defineRig({ loops: [loop], clock, gate: { ask: true, gateTimeoutMs: 1_000 } }).open();
+    const turn = session.submit('Pay');
+    const read = readPage(toUIMessageStream(turn));
+    await clock.runUntil(turn.result);
+    const { message } = await read;
+    expect(message.parts[1]).toMatchObject({
+      state: 'output-denied',
+      approval: { reason: 'nobody answered in 1000 ms' },
+    });
+    expect(textOf(message)).toBe('Paid.');
+  });
+
+  it('does not know the arguments of a call that waits where nobody saw them written, and has them once it is decided', async () => {
+    const store = memoryStore();
+    const first = await askingSession(asking.slice(0, 1), store);
+    for await (const event of first.submit('Pay')) if (event.type === 'gate.opened') break;
+    const loop = defineLoop({ name: 'agent', model: scriptedModel(asking.slice(1)), tools: [pay] });
+    const second = await defineRig({ loops: [loop], store, gate: { ask: true } }).open({ sessionId: first.id });
+    const turn = second.resume();
+    const waiting = await readPage(toUIMessageStream(turn, { session: second }));
+    expect(waiting.message.parts[1]).toMatchObject({
+      ...{ state: 'approval-requested', input: {} },
+      approval: { requestReason: 'pay on 5', descriptor: { requests: [{ action: 'pay', target: '5' }] } },
+    });
+    await second.answer(second.gates[0]!.gateId, { decision: 'approve' });
+    const rest = toUIMessageStream(turn, { session: second, continues: waiting.message });
+    const { message, chunks } = await readPage(rest, waiting.message);
+    expect(partsOf(message)).toEqual([
+      ['step-start'],
+      ['tool-pay', 'output-available', { sum: 5 }, 'paid 5'],
+      ['step-start'],
+      ['text', 'Paid.'],
+    ]);
+    expect(typesOf(chunks)).not.toContain('tool-approval-request');
+  });
+
+  it('tells of a call that another process left running that its outcome is unknown', async () => {
+    const store = memoryStore();
+    const started = Promise.withResolvers<void>();
+    const stuck = defineTool({
+      name: 'stuck',
+      description: 'Never ends.',
+      input: z.object({}),
+      execute: () => {
+        started.resolve();
+        return new Promise<never>(() => {});
+      },
+    });
+    const loopOf = (replies: readonly ScriptedReply[]) =>
+      defineLoop({ name: 'agent', model: scriptedModel(replies), tools: [stuck] });
+    const first = await defineRig({
+      loops: [loopOf([{ text: 'I go.', calls: [{ tool: 'stuck', input: {} }] }])],
+      store,
+    }).open();
+    first.submit('Go');
+    await started.promise;
+    const second = await defineRig({ loops: [loopOf([{ text: 'Who knows.' }])], store }).open({ sessionId: first.id });
+    const { message, errors } = await readPage(toUIMessageStream(second.resume()));
+    expect(errors).toEqual([]);
+    expect(partsOf(message)).toEqual([
+      ['step-start'],
+      ['text', 'I go.'],
+      ['tool-stuck', 'output-error', {}, expect.stringContaining('may or may not have taken effect')],
+      ['step-start'],
+      ['text', 'Who knows.'],
+    ]);
   });
 });

@@ -20,7 +20,7 @@ import {
   scriptedModel,
 } from 'looprig/testing';
 
-export const ODD_SERVER = fileURLToPath(new URL('../support/odd-mcp-server.mjs', import.meta.url));
+const ODD_SERVER = fileURLToPath(new URL('../support/odd-mcp-server.mjs', import.meta.url));
 
 /** The odd server, under its name. */
 export function odd(options: Partial<McpCommandOptions> = {}): McpCommandOptions {

@@ -10,14 +10,7 @@ import {
   type SpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
 
-import {
-  defineLoop,
-  defineRig,
-  type LoopDefinition,
-  type LoopOptions,
-  memoryStore,
-  type RigOptions,
-} from 'looprig';
+import { defineLoop, defineRig, type LoopDefinition, type LoopOptions, memoryStore, type RigOptions } from 'looprig';
 import { type OpenTelemetryOptions, openTelemetry } from 'looprig/otel';
 import { manualClock, type ScriptedReply, scriptedModel, scriptedTool } from 'looprig/testing';
 
@@ -59,11 +52,12 @@ export function recorder() {
       if (found.length !== 1) throw new Error(`${found.length} spans are called "${name}"`);
       return found[0]!;
     },
+    /** The points of one metric, in the order of their attributes. */
     async measured(metric: string): Promise<readonly Measured[]> {
       metricExporter.reset();
       await meterProvider.forceFlush();
       const scopes = metricExporter.getMetrics().flatMap(({ scopeMetrics }) => scopeMetrics);
-      return scopes
+      const points = scopes
         .flatMap(({ metrics }) => metrics)
         .filter(({ descriptor }) => descriptor.name === metric)
         .flatMap(({ descriptor: { name, unit }, dataPoints }) =>
@@ -79,6 +73,8 @@ export function recorder() {
             return { metric: name, unit, sum, count, boundaries: buckets.boundaries, attributes };
           }),
         );
+      const key = ({ attributes }: Measured): string => JSON.stringify(Object.entries(attributes).sort());
+      return points.sort((one, other) => key(one).localeCompare(key(other)));
     },
     stop: () => meterProvider.shutdown(),
   };
@@ -102,7 +98,10 @@ export async function setup({ replies, loop: options, rig, telemetry }: Setup) {
   const slow = scriptedTool('slow', { sleepMs: 50, clock, returns: `the secret is ${SECRET}` });
   const bad = scriptedTool('bad', { throws: new Error(`no, ${SECRET}`) });
   const stuck = scriptedTool('stuck', { hangs: true });
-  const asking = scriptedTool('asking', { access: () => [{ action: 'fs.write', target: SECRET }], summary: () => SECRET });
+  const asking = scriptedTool('asking', {
+    access: () => [{ action: 'fs.write', target: SECRET }],
+    summary: () => SECRET,
+  });
   const safe = scriptedTool('safe', { sleepMs: 50, clock, idempotent: true });
   const loop = defineLoop({
     name: 'agent',

@@ -24,7 +24,7 @@ afterEach(async () => {
 });
 
 /** A store on the file, closed when the test ends. */
-function open(options: Partial<SqliteStoreOptions> = {}): Required<JournalStore> {
+function open(options: Partial<SqliteStoreOptions> = {}): ReturnType<typeof sqliteStore> {
   const store = sqliteStore({ file, thread: hasThread, ...options });
   stores.push(store);
   return store;
