@@ -282,9 +282,9 @@ describe('metrics', () => {
     expect(tokens[0]!.boundaries?.slice(0, 3)).toEqual([1, 4, 16]);
     const calls = await told.measured('looprig.tool.calls');
     expect(calls.map(({ sum, attributes }) => [sum, attributes])).toEqual([
-      [1, { 'gen_ai.agent.name': 'agent', 'looprig.call.outcome': 'refused' }],
       [1, { 'gen_ai.agent.name': 'agent', 'looprig.call.outcome': 'failed', 'gen_ai.tool.name': 'bad' }],
       [1, { 'gen_ai.agent.name': 'agent', 'looprig.call.outcome': 'done', 'gen_ai.tool.name': 'slow' }],
+      [1, { 'gen_ai.agent.name': 'agent', 'looprig.call.outcome': 'refused' }],
     ]);
   });
 });

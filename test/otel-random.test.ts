@@ -1,13 +1,26 @@
 /** The spans of random turns: whatever happens in a turn, they are whole. */
+import { DiagLogLevel, diag } from '@opentelemetry/api';
 import fc from 'fast-check';
-import type { SessionEvent } from 'looprig';
+import { memoryStore, type SessionEvent } from 'looprig';
 import { openTelemetry, traceTools } from 'looprig/otel';
-import { describe, expect, it } from 'vitest';
+import type { ScriptedReply } from 'looprig/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runScenario, scenarios } from './support/scenario.ts';
-import { recorder, times } from './support/telemetry.ts';
+import { call, names, recorder, setup, times } from './support/telemetry.ts';
+import { watchedStore } from './support/watched-store.ts';
 
 /** How many random turns are run. */
 const RUNS = 150;
+
+/** What the SDK complains of: a span that is ended twice, or is changed after its end. */
+const complaints: string[] = [];
+
+beforeAll(() => {
+  const complain = (message: string): void => void complaints.push(message);
+  const ignore = (): void => {};
+  diag.setLogger({ error: complain, warn: complain, info: ignore, debug: ignore, verbose: ignore }, DiagLogLevel.WARN);
+});
+afterAll(() => diag.disable());
 
 /** Runs a turn, and gives what was told of it and of the turns after it. */
 async function told(scenario: Parameters<typeof runScenario>[0]) {
@@ -33,7 +46,7 @@ describe('random turns', () => {
     await fc.assert(
       fc.asyncProperty(scenarios, async scenario => {
         const { record, observed, failures } = await told(scenario);
-        expect(failures).toEqual([]);
+        expect([...failures, ...complaints]).toEqual([]);
         const { begun } = record;
         spans += begun.length;
         expect(record.ended()).toHaveLength(begun.length);
@@ -88,5 +101,42 @@ describe('random turns', () => {
       }),
       { numRuns: RUNS / 3 },
     );
+  });
+});
+
+describe('a turn that ended with its process after any append', () => {
+  it('has whole spans in the process that takes it up', async () => {
+    const replies: ScriptedReply[] = [
+      { text: 'I look.', calls: [call('slow', 'c1'), call('safe', 'c2'), call('bad', 'c3'), call('asking', 'c4')] },
+      { calls: [call('safe', 'c5')] },
+      { text: 'Done.' },
+    ];
+    const store = watchedStore();
+    const gate = { rules: [{ action: '*', target: '*', decision: 'allow' }] } as const;
+    const { clock, session } = await setup({ replies, rig: { store, gate } });
+    await clock.runUntil(session.run('Go.'));
+    expect(store.appends.length).toBeGreaterThan(7);
+    for (let taken = 2; taken < store.appends.length; taken++) {
+      const records = store.appends.slice(0, taken).flat();
+      const left = memoryStore();
+      await left.append(session.id, 0, records);
+      const answers = records.filter(({ type }) => type === 'step.responded').length;
+      const again = await setup({ replies: replies.slice(answers), rig: { store: left, gate } });
+      const { told } = again;
+      const resumed = await again.openRig().open({ sessionId: session.id });
+      const result = await again.clock.runUntil(resumed.resume().result);
+      expect(result.status).toBe('done');
+      const [turn, ...others] = told.begun;
+      expect(turn!.attributes).toMatchObject({ 'looprig.turn.resumed': true, 'looprig.turn.outcome': 'done' });
+      expect(new Set(told.ended())).toEqual(new Set(told.begun));
+      expect(names(others).filter(name => name === 'chat scripted-model')).toHaveLength(3 - answers);
+      const [from, to] = times(turn!);
+      for (const span of others) {
+        expect(span.parentSpanContext?.spanId).toBe(turn!.spanContext().spanId);
+        const [start, end] = times(span);
+        expect(from <= start && start <= end && end <= to).toBe(true);
+      }
+      expect(complaints).toEqual([]);
+    }
   });
 });

@@ -29,6 +29,8 @@ it('the root exports these values and no others', async () => {
     'defineRig',
     'defineTool',
     'defineToolset',
+    'delegate',
+    'delegateEventOf',
     'isTerminal',
     'isToolResult',
     'liveTool',

@@ -55,9 +55,16 @@ export function fromAISDK<Tools extends ToolSet>(
   return Object.freeze(definitions);
 }
 
-/** A name that is no tool's is a slip: what was said for it would be lost. */
+const OPTIONS = ['toolsContext', 'capabilities'] as const;
+
+/** A name that is no option's, or no tool's, is a slip: what was said for it would be lost. */
 function requireKnown(tools: ToolSet, options: FromAISDKOptions): void {
-  for (const option of ['toolsContext', 'capabilities'] as const) {
+  const odd = Object.keys(options).find(option => !(OPTIONS as readonly string[]).includes(option));
+  if (odd !== undefined) {
+    const message = `fromAISDK has no option "${odd}": it takes ${OPTIONS.join(', ')}`;
+    throw new DefinitionError('invalid_tool', { field: odd, message });
+  }
+  for (const option of OPTIONS) {
     const unknown = Object.keys(options[option] ?? {}).find(name => !Object.hasOwn(tools, name));
     if (unknown === undefined) continue;
     const message = `"${option}" names the tool "${unknown}", but there is none: there is ${Object.keys(tools).join(', ') || 'no tool at all'}`;

@@ -69,6 +69,10 @@ export function toAISDK(bound: BoundLoop, options: ToAISDKOptions = {}): ToolSet
 }
 
 function modeOf(bound: BoundLoop, name: string | undefined): BoundMode {
+  if (typeof bound?.mode !== 'function' || typeof bound.sessionId !== 'string') {
+    const message = '"bound" must be a bound loop: what `await loop.bind({ sessionId, loopId })` gives';
+    throw new DefinitionError('invalid_option', { field: 'bound', message, value: bound });
+  }
   const mode = name === undefined ? bound.initialMode : bound.mode(name);
   if (mode !== undefined) return mode;
   const known = bound.modes.map(({ name }) => `"${name}"`).join(', ');

@@ -42,7 +42,7 @@ export class UIChunks {
   /** Ids of calls in steps before: what a provider calls by one of them now is another call. */
   readonly #used = new Set<string>();
   /** The gates that were shown. */
-  readonly gates = new Set<string>();
+  readonly gates: Set<string> = new Set();
 
   constructor(telling: Telling, emit: (chunk: UIMessageChunk) => void) {
     this.#telling = telling;

@@ -21,7 +21,7 @@ interface KnownCall {
 
 export class UIStep {
   readonly stepId: string;
-  readonly calls = new Map<string, KnownCall>();
+  readonly calls: Map<string, KnownCall> = new Map();
   readonly #emit: (chunk: UIMessageChunk) => void;
   /** All that a page shows of the step, in order. */
   #shown: UIMessageChunk[] = [];

@@ -5,6 +5,7 @@ import {
   isTerminal,
   type LimitReached,
   type PendingGate,
+  SessionError,
   type TurnEvent,
   type Usage,
 } from '../index.ts';
@@ -90,6 +91,9 @@ class TurnTelling {
   constructor(turn: ToldTurn, options: UIMessageStreamOptions) {
     const { session, continues, sendReasoning = true, progress = 'preliminary' } = options;
     const { onError = errorTextOf, messageMetadata = metadataOf } = options;
+    if (progress !== 'preliminary' && progress !== 'data') {
+      throw new SessionError('invalid_option', '"progress" must be "preliminary" or "data"');
+    }
     this.#turnId = turn.id;
     this.#session = session;
     this.#onError = onError;

@@ -20,8 +20,11 @@ const POLL_MS = 10;
 /** How long output is waited for when the process has ended: something else may hold its pipes. */
 const DRAIN_MS = 250;
 
-/** How long something may show that was killed: it is dead, and waits for its parent to take note. */
-const REAP_MS = 2_000;
+/** How long a killed process may take to end. */
+const KILL_MS = 2_000;
+
+/** How long others of its group may show that were killed with it: they are dead, and wait for somebody to take note. */
+const REAP_MS = 100;
 
 /** Of this program's environment, what programs need to run at all. */
 const INHERITED = IS_WINDOWS
@@ -95,6 +98,7 @@ export class ServerProcess {
       signalGroup(pid, 'SIGTERM');
       if (!(await isGoneWithin(pid, this.#graceMs))) {
         signalGroup(pid, 'SIGKILL');
+        await Promise.race([this.ended, sleep(KILL_MS, undefined, { ref: false })]);
         await isGoneWithin(pid, REAP_MS);
       }
     }

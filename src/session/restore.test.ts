@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { JournalError } from '../errors.ts';
+import { JournalDamagedError } from '../errors.ts';
 import type { JournalEntry, JournalRecord, JournalStore } from '../journal/journal.ts';
 import { memoryStore } from '../journal/memory.ts';
 import type { AssistantContent, Usage } from '../model/model.ts';
@@ -109,17 +109,17 @@ describe('a journal', () => {
   });
 
   it.each<readonly [string, readonly JournalRecord[], string]>([
-    ['with a gap', RECORDS.filter(({ seq }) => seq !== 5), 'record 5 is missing: 6 follows 4'],
-    ['without its beginning', RECORDS.slice(1), 'record 1 is missing: 2 follows 0'],
-    ['that gives a record twice', [RECORDS[0]!, RECORDS[0]!], 'record 2 is missing: 1 follows 1'],
+    ['with a gap', RECORDS.filter(({ seq }) => seq !== 5), 'record 5: it is missing, 6 follows 4'],
+    ['without its beginning', RECORDS.slice(1), 'record 1: it is missing, 2 follows 0'],
+    ['that gives a record twice', [RECORDS[0]!, RECORDS[0]!], 'record 2: it is missing, 1 follows 1'],
     [
       'with a step that is done before its calls',
       numbered([...ENTRIES, { type: 'step.done', ...inStep(2) }]),
-      'record 15 (step.done) cannot follow those before it: step is done, but call c2 has no result',
+      'record 15: step.done cannot follow those before it: step is done, but call c2 has no result',
     ],
   ])('%s is damaged, and says where', async (_, records, message) => {
     const folding = foldJournal(giving(records), 's');
-    await expect(folding).rejects.toThrow(JournalError);
-    await expect(folding).rejects.toThrow(`the journal of session s is damaged: ${message}`);
+    await expect(folding).rejects.toThrow(JournalDamagedError);
+    await expect(folding).rejects.toThrow(`the journal of session s is damaged at ${message}`);
   });
 });

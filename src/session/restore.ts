@@ -4,7 +4,7 @@
  *
  * Owns invariant 5: a result that was recorded is used; its call never runs again.
  */
-import { JournalError } from '../errors.ts';
+import { JournalDamagedError } from '../errors.ts';
 import {
   type JournalEntry,
   type JournalRecord,
@@ -33,14 +33,15 @@ export interface RestoredState {
   readonly ran: readonly (readonly RepeatedCall[])[];
 }
 
-/** Folds a session's journal. Throws `JournalError` with the position where the journal has a gap, or a record that cannot follow those before it. */
+/** Folds a session's journal. Throws `JournalDamagedError` with the position where the journal has a gap, or a record that cannot follow those before it. */
 export async function foldJournal(store: JournalStore, sessionId: string): Promise<RestoredState> {
   const state = new SessionState();
   const trail = new Trail();
   let lastSeq = 0;
   for await (const record of store.read(sessionId, 1)) {
     const { seq } = record;
-    if (seq !== lastSeq + 1) throw damaged(sessionId, `record ${lastSeq + 1} is missing: ${seq} follows ${lastSeq}`);
+    if (seq !== lastSeq + 1)
+      throw new JournalDamagedError(sessionId, lastSeq + 1, `it is missing, ${seq} follows ${lastSeq}`);
     if (record.type === 'step.done' && state.turn?.step !== undefined) trail.add(state.turn.step);
     applyTo(state, record, sessionId);
     if (state.turn === undefined) trail.clear();
@@ -54,12 +55,9 @@ function applyTo(state: SessionState, record: JournalRecord, sessionId: string):
     state.apply(record);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : 'it cannot be read';
-    throw damaged(sessionId, `record ${record.seq} (${record.type}) cannot follow those before it: ${reason}`, cause);
+    const what = `${record.type} cannot follow those before it: ${reason}`;
+    throw new JournalDamagedError(sessionId, record.seq, what, { cause });
   }
-}
-
-function damaged(sessionId: string, what: string, cause?: unknown): JournalError {
-  return new JournalError('store_failed', `the journal of session ${sessionId} is damaged: ${what}`, { cause });
 }
 
 /** The calls of the steps of one turn, as the watch over repeats looks at them. */

@@ -350,6 +350,12 @@ describe('fromAISDK', () => {
     );
   });
 
+  it('refuses an option that there is not', () => {
+    expect(() => fromAISDK({}, { context: {} } as never)).toThrow(
+      'fromAISDK has no option "context": it takes toolsContext, capabilities',
+    );
+  });
+
   it('tells a JSON Schema that cannot be had when the tool is bound', async () => {
     const inputSchema = jsonSchema(Promise.reject(new Error('no schema today')));
     const [definition] = fromAISDK({ it: { description: 'x', inputSchema, execute: () => 1 } as Tool });

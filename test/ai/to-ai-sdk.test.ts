@@ -299,6 +299,9 @@ describe('toAISDK', () => {
     expect(Object.keys(toAISDK(bound, { mode: '' }))).toEqual(['a']);
     expect(() => toAISDK(bound, { mode: 'less' })).toThrow(DefinitionError);
     expect(() => toAISDK(bound, { mode: 'less' })).toThrow('loop "agent" has no mode "less": it has "", "more"');
+    expect(() => toAISDK(defineLoop({ name: 'l', model: scriptedModel([]) }) as never)).toThrow(
+      '"bound" must be a bound loop',
+    );
     expect(() => toAISDK(bound, { rules: [{ action: 'pay' } as never] })).toThrow('rules[0].decision must be');
   });
 });

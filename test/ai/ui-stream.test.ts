@@ -222,6 +222,14 @@ describe('the stream of a turn', () => {
     expect(await clock.runUntil(turn.result)).toMatchObject({ status: 'done', text: 'Slow.' });
   });
 
+  it('refuses a way to tell progress that there is not', async () => {
+    const session = await sessionOf([{ text: 'Hello.' }]);
+    const turn = session.submit('Hi');
+    expect(() => toUIMessageStream(turn, { progress: 'loud' as 'data' })).toThrow(
+      '"progress" must be "preliminary" or "data"',
+    );
+  });
+
   it('ends with an error where the events cannot be read', async () => {
     const broken: ToldTurn = {
       id: 't1',

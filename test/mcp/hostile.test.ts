@@ -49,10 +49,10 @@ describe('a server that does not start', () => {
   });
 
   it('is given up after its time, and ended', async () => {
-    const silent = serverOf(`setInterval(() => {}, 1000); console.error('thinking')`, { connectTimeoutMs: 1_500 });
+    const silent = serverOf(`setInterval(() => {}, 1000); console.error('thinking')`, { connectTimeoutMs: 1_000 });
     expect(await refusal(silent)).toMatchObject({
       kind: 'not_connected',
-      message: expect.stringMatching(/did not finish its handshake within 1500 ms\. Its last lines: thinking$/),
+      message: expect.stringMatching(/did not finish its handshake within 1000 ms\. Its last lines: thinking$/),
     });
   });
 
@@ -115,7 +115,7 @@ describe('a list of tools', () => {
     [
       'that never comes',
       `if (method === 'tools/list') return;`,
-      /did not list its tools: it took longer than 2000 ms$/,
+      /did not list its tools: it took longer than 1000 ms$/,
     ],
     [
       'that is none',
@@ -134,7 +134,7 @@ describe('a list of tools', () => {
     ],
   ])('%s is refused', async (_what, line, message) => {
     const program = wellBehaved(ONE_TOOL, 'return {}').replace('if (method', `${line} if (method`);
-    await expect(mcpToolset(serverOf(program, { connectTimeoutMs: 2_000 }))).rejects.toMatchObject({
+    await expect(mcpToolset(serverOf(program, { connectTimeoutMs: 1_000 }))).rejects.toMatchObject({
       kind: expect.stringMatching(/not_listed/),
       message: expect.stringMatching(message),
     });
@@ -195,12 +195,27 @@ describe('a list of tools', () => {
 });
 
 describe('an answer to a call', () => {
-  /** One turn with one call of a tool whose server does `code` for it. */
+  // The server does what it is told as an argument, so that it is listed once.
+  const program = wellBehaved(
+    '[{ name: "x", inputSchema: { type: "object", properties: { code: { type: "string" } } } }]',
+    'return eval("(async () => {" + params.arguments.code + "})()")',
+  );
+
+  /** One turn with one call, for which the server does `code`. */
   const answered = async (code: string, options: Parameters<typeof serverOf>[1] = {}) => {
-    const toolset = await mcpToolset(serverOf(wellBehaved(ONE_TOOL, code), options));
-    const [output] = await outputsOf([toolset], [{ tool: 'x' }]);
+    const toolset = await mcpToolset(serverOf(program, options));
+    const [output] = await outputsOf([toolset], [{ tool: 'x', input: { code } }]);
     expect(await childrenOf()).toEqual([]);
     return output;
+  };
+
+  /** The same, for each of several codes. */
+  const allAnswered = async (codes: readonly string[]) => {
+    const toolset = await mcpToolset(serverOf(program));
+    return outputsOf(
+      [toolset],
+      codes.map(code => ({ tool: 'x', input: { code } })),
+    );
   };
 
   it('larger than a message may be ends the connection', async () => {
@@ -232,24 +247,21 @@ describe('an answer to a call', () => {
     expect(output).toEqual({ type: 'text', value: 'found' });
   });
 
-  it.each([
-    ['null', /neither a result nor an error/],
-    ['"text"', /neither a result nor an error/],
-    ['{ content: "text" }', /\(the tool gave no content\)/],
-    ['{ content: [null, 1, {}, { type: "text" }, { type: "text", text: 3 }] }', /unknown kind/],
-    ['{ content: [{ type: "image", data: "§", mimeType: "image/png" }] }', /its data are no base64/],
-    [
-      '{ content: [{ type: "image", data: "AAAA", mimeType: "image/../x" }] }',
-      /image of type application\/octet-stream/,
-    ],
-    ['{ content: [{ type: "resource", resource: null }] }', /left out/],
-    ['{ isError: true }', /the tool failed, and did not say why/],
-    ['{ isError: true, content: [{ type: "text", text: "no such file" }] }', /^no such file$/],
-  ])('%s is told in words', async (result, expected) => {
-    const output = await answered(`out({ id, result: ${result} });`);
-    expect(JSON.stringify(output && 'value' in output && output.value)).toMatch(
-      new RegExp(expected.source.replace(/^\^|\$$/g, '')),
-    );
+  it('that is no result as it should be is told in words', async () => {
+    const table: readonly (readonly [result: string, shown: unknown])[] = [
+      ['null', expect.stringContaining('neither a result nor an error')],
+      ['"text"', expect.stringContaining('neither a result nor an error')],
+      ['{ content: "text" }', '(the tool gave no content)'],
+      [
+        '{ content: [null, 1, {}, { type: "text" }, { type: "text", text: 3 }] }',
+        Array(3).fill({ type: 'text', text: '[a part of the unknown kind "" is left out]' }),
+      ],
+      ['{ content: [{ type: "image", data: "§", mimeType: "image/png" }] }', expect.stringContaining('are no base64')],
+      ['{ content: [{ type: "resource", resource: null }] }', expect.stringContaining('is left out')],
+      ['{ isError: true }', 'the tool failed, and did not say why'],
+    ];
+    const outputs = await allAnswered(table.map(([result]) => `out({ id, result: ${result} });`));
+    expect(outputs.map(output => 'value' in output && output.value)).toEqual(table.map(([, shown]) => shown));
   });
 
   it('that is an error keeps being one', async () => {

@@ -3,12 +3,26 @@ import type { ToolResultOutput } from 'looprig';
 import { type McpToolset, mcpToolset } from 'looprig/mcp';
 import { collect, type ScriptedCall } from 'looprig/testing';
 import { beforeAll, expect, it } from 'vitest';
-import { childrenOf, odd, open, outputsIn, outputsOf } from './setup.ts';
+import { childrenOf, type Opened, odd, open, outputsIn, outputsOf } from './setup.ts';
 
 let toolset: McpToolset;
+/** Keeps the server that all tests share. */
+let holder: Opened;
+/** It takes three seconds, and runs beside the others. */
+let late: Promise<readonly [progress: readonly unknown[], outputs: readonly ToolResultOutput[]]>;
+
 beforeAll(async () => {
-  toolset = await mcpToolset(odd());
+  toolset = await mcpToolset(odd({ shared: true }));
+  holder = await open([toolset], []);
+  late = runLate();
 });
+
+async function runLate(): Promise<readonly [readonly unknown[], readonly ToolResultOutput[]]> {
+  await using opened = await open([await mcpToolset(odd())], [{ calls: [{ tool: 'late' }] }, { text: 'done' }]);
+  const { events } = await collect(opened.session.submit('go'));
+  const progress = events.flatMap(event => (event.type === 'tool.progress' ? [event.update] : []));
+  return [progress, outputsIn(opened.events)];
+}
 
 const LONG = `ns.sub/${'long-name-'.repeat(9)}`;
 
@@ -154,14 +168,13 @@ it('a tool that never answers is ended by the time of a call, and the server goe
 });
 
 it('progress is told while a call runs', async () => {
-  await using opened = await open([toolset], [{ calls: [{ tool: 'late' }] }, { text: 'done' }]);
-  const { events } = await collect(opened.session.submit('go'));
-  const updates = events.flatMap(event => (event.type === 'tool.progress' ? [event.update] : []));
+  const [progress, outputs] = await late;
   const steps = Array.from({ length: 29 }, (_, index) => ({ progress: index + 1, message: `step ${index + 1}` }));
-  expect(updates.slice(0, 29)).toEqual(steps); // the last step comes with the result, or too late
-  expect(outputsIn(opened.events)).toEqual([text('late')]);
+  expect(progress.slice(0, 29)).toEqual(steps); // the last step comes with the result, or too late
+  expect(outputs).toEqual([text('late')]);
 });
 
 it('nothing is left of the servers', async () => {
+  await holder.session.close();
   expect(await childrenOf()).toEqual([]);
 });
