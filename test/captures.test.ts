@@ -117,7 +117,7 @@ function readingModel(bytes?: number): { readonly model: ScriptedModel; readonly
       const [line = '', ...rest] = last.split('\n');
       const part = /^\[bytes \d+ to \d+ of \d+(?:; read on with offset (\d+))?/.exec(line);
       const note = noteIn(last);
-      seen.push(part === null ? last.slice(0, last.indexOf('\n[… ')) : rest.join('\n'));
+      seen.push(part === null ? last.slice(0, last.indexOf('\n[... ')) : rest.join('\n'));
       id = part === null ? note!.id : id;
       const offset = part === null ? note?.offset : part[1] && Number(part[1]);
       return offset === undefined ? done : { calls: [read({ id, offset, ...(bytes === undefined ? {} : { bytes }) })] };
@@ -202,7 +202,7 @@ describe('a result over resultBytes', () => {
     const opened = await open({ returns, model, limits: { resultBytes: 1_200 } });
     await opened.turn();
     const [shown = ''] = opened.results();
-    expect(shown).toMatch(/^first\n\{"long":"é+\n\[… \d+ of 1811 bytes left out here/);
+    expect(shown).toMatch(/^first\n\{"long":"é+\n\[... \d+ of 1811 bytes left out here/);
     const notes = [...shown.matchAll(/read_tool_result (\{[^}]*\})/g)].map(
       ([, input]) => JSON.parse(input!) as NoteCall,
     );
@@ -226,7 +226,7 @@ describe('a result over resultBytes', () => {
     ]);
     const opened = await open({ returns, model: calling({ tool: 'big' }), limits: { resultBytes: 1_200 } });
     await opened.turn();
-    expect(opened.results()[0]).toMatch(/^first\n\[… 1 of 2 parts left out here.* Ask for less to see them\. …\]$/);
+    expect(opened.results()[0]).toMatch(/^first\n\[... 1 of 2 parts left out here.* Ask for less to see them\. ...\]$/);
     expect(capturesIn(opened.events)).toEqual([]);
   });
 
@@ -334,7 +334,7 @@ describe('a result over resultBytes', () => {
     expect(last).toMatch(/for the 3rd time in a row/);
     expect(bytesOf(last)).toBeLessThanOrEqual(700);
     const { offset } = noteIn(last)!;
-    expect(last.slice(0, last.indexOf('\n[… '))).toBe(
+    expect(last.slice(0, last.indexOf('\n[... '))).toBe(
       new TextDecoder('utf-8', { ignoreBOM: true }).decode(encoder.encode(whole).subarray(0, offset)),
     );
   });
@@ -347,7 +347,7 @@ describe('captureBytes', () => {
     const limits = { ...UNBOUND, resultBytes: 1_000, captureBytes: 9_001 };
     const opened = await open({ returns: whole, model, limits });
     await opened.turn();
-    expect(opened.results()[0]).toMatch(/"offset":\d+\}; only the first 9000 bytes were kept\. …\]\n/);
+    expect(opened.results()[0]).toMatch(/"offset":\d+\}; only the first 9000 bytes were kept\. ...\]\n/);
     expect(opened.results().at(-1)).toMatch(
       /^\[bytes \d+ to 9000 of 9000: the end of what was kept; the whole result had 20000 bytes\]\n/,
     );
@@ -362,7 +362,7 @@ describe('captureBytes', () => {
       limits: { resultBytes: 1_000, captureBytes: 10 },
     });
     await opened.turn();
-    expect(opened.results()[0]).toMatch(/this was not kept: ask for a smaller part to see it\. …\]/);
+    expect(opened.results()[0]).toMatch(/this was not kept: ask for a smaller part to see it\. ...\]/);
     expect(bytesOf(opened.results()[0]!)).toBeLessThanOrEqual(1_000);
   });
 
@@ -371,7 +371,7 @@ describe('captureBytes', () => {
     const opened = await open({ returns: 'x'.repeat(5_000), model, limits: { resultBytes: 1_000, captureBytes: 0 } });
     await opened.turn();
     expect(opened.results()[0]).toMatch(
-      /bytes left out here\. The call itself was complete; the rest was not kept: ask for a smaller part to see it\. …\]/,
+      /bytes left out here\. The call itself was complete; the rest was not kept: ask for a smaller part to see it\. ...\]/,
     );
     expect(capturesIn(opened.events)).toEqual([]);
     expect(offered(model)).toEqual([['big'], ['big']]);
@@ -682,7 +682,7 @@ describe('read_tool_result', () => {
 
 describe('a store that does not keep', () => {
   const NOT_KEPT =
-    /bytes left out here\. The call itself was complete; the rest was not kept: ask for a smaller part to see it\. …\]/;
+    /bytes left out here\. The call itself was complete; the rest was not kept: ask for a smaller part to see it\. ...\]/;
   const never = (): Promise<never> => new Promise(() => {});
 
   it.each<readonly [string, () => unknown]>([

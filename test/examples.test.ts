@@ -18,6 +18,7 @@ const EXPECTED: Readonly<Record<string, string>> = {
   'resume.ts':
     'second process: the model was told of "pay": interrupted: the process ended while it ran; it may or may not have taken effect',
   'steering.ts': '- interrupted; it may or may not have taken effect',
+  'telemetry.ts': '500 to 700 ms: execute_tool weather (failed)',
   'testing.ts': '20 events, 10 minutes on the clock: all as expected',
   'workspace.ts': '- buy 4 lamps',
 };

@@ -1,7 +1,7 @@
 /** The spans of real turns, by the exporters of the SDK that keep them in memory. */
 import { context, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
-import { defineLoop, defineRig } from 'looprig';
+import { type Clock, defineLoop, defineRig } from 'looprig';
 import { openTelemetry } from 'looprig/otel';
 import { manualClock, type ScriptedReply, scriptedModel } from 'looprig/testing';
 import { describe, expect, it } from 'vitest';
@@ -132,6 +132,31 @@ describe('the spans of a turn', () => {
       undefined,
       undefined,
       undefined,
+    ]);
+  });
+
+  it('never end before they begin, nor outside of the turn, when the clock is set back', async () => {
+    const inner = manualClock(START);
+    let back = 0;
+    const clock: Clock = {
+      now: () => inner.now() - back,
+      setTimer: (callback, ms) => inner.setTimer(callback, ms),
+      clearTimer: handle => inner.clearTimer(handle),
+    };
+    const { told, session } = await setup({
+      replies: [{ calls: [call('slow', 'c1')] }, { text: 'Done.' }],
+      rig: { clock },
+      loop: { limits: { callTimeoutMs: 30 } },
+    });
+    const turn = session.submit('Go.');
+    await inner.advance(10);
+    back = 5_000;
+    await inner.runUntil(turn.result);
+    expect(told.begun.map(since)).toEqual([
+      [0, 0],
+      [0, 0],
+      [0, 0],
+      [0, 0],
     ]);
   });
 

@@ -93,6 +93,10 @@ it('the ready-made middlewares are exported together, and each by itself', async
   expect(Object.keys(await import('looprig/middleware/retry'))).toEqual(['retry']);
 });
 
+it('telemetry exports these values and no others', async () => {
+  expect(Object.keys(await import('looprig/otel')).sort()).toEqual(['openTelemetry', 'traceTools']);
+});
+
 it('the SQLite store exports this value and no other', async () => {
   expect(Object.keys(await import('looprig/sqlite'))).toEqual(['sqliteStore']);
 });

@@ -411,7 +411,7 @@ describe('a result over resultBytes', () => {
         expect(text.isWellFormed()).toBe(true);
         expect(text).not.toContain('\ufffd');
         const [, head = '', omitted, total, tail = ''] =
-          /^([\s\S]*)\n\[… (\d+) of (\d+) bytes[^\]]*…\]\n([\s\S]*)$/.exec(text) ?? [];
+          /^([\s\S]*)\n\[... (\d+) of (\d+) bytes[^\]]*...\]\n([\s\S]*)$/.exec(text) ?? [];
         expect(Number(total)).toBe(bytesOf(whole));
         expect(Number(omitted) + bytesOf(head) + bytesOf(tail)).toBe(bytesOf(whole));
         expect(whole.startsWith(head) && whole.endsWith(tail)).toBe(true);

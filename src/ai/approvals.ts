@@ -21,22 +21,26 @@ interface Approval {
  * Give each to `session.answer`, which refuses what is no open gate of the session.
  */
 export function answersFrom(message: UIMessage): readonly PageAnswer[] {
-  return approvalsOf(message).flatMap(({ id, approved, reason, isResponded }): PageAnswer[] => {
-    if (!isResponded || typeof approved !== 'boolean') return [];
-    if (approved) return [{ gateId: id, answer: { decision: 'approve' } }];
-    const said = typeof reason === 'string' ? { reason } : {};
-    return [{ gateId: id, answer: { decision: 'deny', ...said } }];
-  });
-}
-
-/** The ids of all approvals that the message shows. */
-export function approvalIdsOf(message: UIMessage): readonly string[] {
-  return approvalsOf(message).map(({ id }) => id);
-}
-
-function approvalsOf(message: UIMessage): readonly Approval[] {
   const parts: unknown = message.parts;
-  if (!Array.isArray(parts)) return [];
+  return approvalsIn(Array.isArray(parts) ? parts : []).flatMap(
+    ({ id, approved, reason, isResponded }): PageAnswer[] => {
+      if (!isResponded || typeof approved !== 'boolean') return [];
+      if (approved) return [{ gateId: id, answer: { decision: 'approve' } }];
+      const said = typeof reason === 'string' ? { reason } : {};
+      return [{ gateId: id, answer: { decision: 'deny', ...said } }];
+    },
+  );
+}
+
+/** How far a page's message has come: its steps, and the ids of the approvals that the last one of them shows. */
+export function progressOf({ parts }: UIMessage): { readonly steps: number; readonly approvals: readonly string[] } {
+  const list: readonly unknown[] = Array.isArray(parts) ? parts : [];
+  const isStart = (part: unknown): boolean => field(part, 'type') === 'step-start';
+  const last = list.slice(list.findLastIndex(isStart) + 1);
+  return { steps: list.filter(isStart).length, approvals: approvalsIn(last).map(({ id }) => id) };
+}
+
+function approvalsIn(parts: readonly unknown[]): readonly Approval[] {
   return parts.flatMap((part: unknown): Approval[] => {
     const type = field(part, 'type');
     if (typeof type !== 'string' || !(type === 'dynamic-tool' || type.startsWith('tool-'))) return [];

@@ -2,7 +2,9 @@
 import type { FinishReason, UIMessageChunk } from 'ai';
 import {
   assertNever,
+  delegateEventOf,
   type ErrorSummary,
+  type PendingGate,
   STRUCTURED_OUTPUT_TOOL_NAME,
   type TurnDone,
   type TurnEvent,
@@ -43,6 +45,8 @@ export class UIChunks {
   readonly #used = new Set<string>();
   /** The gates that were shown. */
   readonly gates: Set<string> = new Set();
+  /** How many steps have begun. */
+  steps = 0;
 
   constructor(telling: Telling, emit: (chunk: UIMessageChunk) => void) {
     this.#telling = telling;
@@ -56,6 +60,7 @@ export class UIChunks {
       case 'step.started':
         this.#emit({ type: 'start-step' });
         this.#step = new UIStep(event.stepId, this.#emit);
+        this.steps += 1;
         break;
       case 'text.delta':
         step?.delta('text', event.text);
@@ -94,6 +99,38 @@ export class UIChunks {
     this.#emit({ type: 'finish', finishReason: 'tool-calls' });
   }
 
+  /** Says the step that is under way once more, to a page that shows something of it. */
+  retellStep(): void {
+    this.#step?.sayAll();
+  }
+
+  /**
+   * Asks about gates that are open within calls that run: those of delegates. Which call a gate is within is not known here, and need not be: the question
+   * says what it is about. Gives whether nothing goes on by now but calls that wait so.
+   */
+  askWithin(gates: readonly PendingGate[], answered: () => ReadonlySet<string>): boolean {
+    const step = this.#step;
+    if (step === undefined) return false;
+    const open = new Map(gates.map(gate => [gate.gateId, gate]));
+    for (const [callId, { waitsFor }] of step.calls) {
+      if (waitsFor === undefined) continue;
+      if (!open.delete(waitsFor)) step.dropQuestion(callId);
+    }
+    if (open.size === 0 && !step.isAsking) return false;
+    const committed = answered();
+    const isOver = ([callId, call]: (typeof calls)[number]) => call.isAnswered === true || committed.has(callId);
+    const calls = [...step.calls];
+    for (const [callId] of calls.filter(
+      one => one[1].isStarted === true && one[1].waitsFor === undefined && !isOver(one),
+    )) {
+      const [gate] = open.values();
+      if (gate === undefined) break;
+      open.delete(gate.gateId);
+      step.askWithin(callId, gate.gateId, questionOf(gate));
+    }
+    return step.isAsking && calls.every(one => one[1].waitsFor !== undefined || isOver(one));
+  }
+
   #takeOfCall(step: UIStep, event: OfCall): void {
     switch (event.type) {
       case 'tool.input.delta': {
@@ -116,6 +153,7 @@ export class UIChunks {
       }
       case 'tool.started':
         step.dropStrayInputs(); // all calls of the batch are known by now
+        step.call(event.callId, event.toolName).isStarted = true;
         break;
       case 'tool.progress':
         this.#progress(step, event);
@@ -130,16 +168,14 @@ export class UIChunks {
   }
 
   #gateOpened(step: UIStep, event: Extract<TurnEvent, { type: 'gate.opened' }>): void {
-    const { gateId: approvalId, callId: toolCallId, toolName, requests, summary } = event;
+    const { gateId: approvalId, callId: toolCallId, toolName } = event;
     step.close();
     const call = step.call(toolCallId, toolName);
     this.gates.add(approvalId);
     const written = step.writtenInput(toolCallId);
     this.#showInput(step, toolCallId, written ?? {});
     call.isShown = written !== undefined;
-    const reason = summary ?? requests.map(({ action, target }) => `${action} on ${target}`).join(', ');
-    const approvalDescriptor = { requests, ...(summary === undefined ? {} : { summary }) };
-    step.show({ type: 'tool-approval-request', approvalId, toolCallId, reason, approvalDescriptor });
+    step.show({ type: 'tool-approval-request', approvalId, toolCallId, ...questionOf(event) });
   }
 
   #gateResolved(step: UIStep, event: Extract<TurnEvent, { type: 'gate.resolved' }>): void {
@@ -164,8 +200,10 @@ export class UIChunks {
     step.show({ type: 'tool-input-available', toolCallId, toolName: call.toolName, input });
   }
 
-  #progress(step: UIStep, { callId, toolName, update }: Extract<TurnEvent, { type: 'tool.progress' }>): void {
+  #progress(step: UIStep, event: Extract<TurnEvent, { type: 'tool.progress' }>): void {
+    const { callId, toolName, update } = event;
     if (step.calls.get(callId)?.isShown !== true) return; // seen by a reader that missed the call
+    if (delegateEventOf(event) !== undefined) return; // a whole turn: neither its output nor for every page
     if (this.#telling.progress === 'preliminary') {
       this.#emit({ type: 'tool-output-available', toolCallId: callId, output: update, preliminary: true });
     } else {
@@ -177,6 +215,7 @@ export class UIChunks {
   #completed(step: UIStep, event: Extract<TurnEvent, { type: 'tool.completed' }>): void {
     const { callId: toolCallId, toolName, isError, output } = event;
     const call = step.call(toolCallId, toolName);
+    step.dropQuestion(toolCallId);
     call.isAnswered = true;
     if (!isError) step.show({ type: 'tool-output-available', toolCallId, output: plainValue(output) });
     else if (call.isDenied === true) step.show({ type: 'tool-output-denied', toolCallId });
@@ -228,6 +267,15 @@ export class UIChunks {
     this.#emit({ type: 'abort', ...(event.reason === undefined ? {} : { reason: event.reason }) });
     this.#emit({ type: 'finish', finishReason: 'interrupted' });
   }
+}
+
+/** What a person is asked. */
+function questionOf({ requests, summary, toolName }: Pick<PendingGate, 'requests' | 'summary' | 'toolName'>): {
+  readonly reason: string;
+  readonly approvalDescriptor: object;
+} {
+  const reason = summary ?? requests.map(({ action, target }) => `${action} on ${target}`).join(', ');
+  return { reason, approvalDescriptor: { toolName, requests, ...(summary === undefined ? {} : { summary }) } };
 }
 
 /** A turn that is done waits for no call, whatever its last response asked for. */

@@ -16,7 +16,10 @@ interface KnownCall {
   /** Whether the page has its arguments. */
   isShown: boolean;
   isDenied?: boolean;
+  isStarted?: boolean;
   isAnswered?: boolean;
+  /** The gate within the call (a delegate's) that a person is asked about. */
+  waitsFor?: string;
 }
 
 export class UIStep {
@@ -100,6 +103,37 @@ export class UIStep {
     this.#open = undefined;
     this.#text = '';
     if (!isEmpty) this.#emit({ type: 'reset-step' });
+  }
+
+  /** Asks about a gate within a call that runs. */
+  askWithin(
+    toolCallId: string,
+    approvalId: string,
+    request: { readonly reason: string; readonly approvalDescriptor: object },
+  ): void {
+    const call = this.calls.get(toolCallId);
+    if (call === undefined) return;
+    call.waitsFor = approvalId;
+    this.show({ type: 'tool-approval-request', approvalId, toolCallId, ...request });
+  }
+
+  /** Takes the question about a gate within a call back: it is decided, and was none about the call. */
+  dropQuestion(toolCallId: string): void {
+    const call = this.calls.get(toolCallId);
+    const approvalId = call?.waitsFor;
+    if (call === undefined || approvalId === undefined) return;
+    delete call.waitsFor;
+    this.#sayAgain(this.#shown.filter(chunk => !('approvalId' in chunk && chunk.approvalId === approvalId)));
+  }
+
+  /** Whether a call has a question about a gate within it. */
+  get isAsking(): boolean {
+    return [...this.calls.values()].some(({ waitsFor }) => waitsFor !== undefined);
+  }
+
+  /** Says all of the step once more, to a page that shows something of it. */
+  sayAll(): void {
+    this.#sayAgain(this.#shown);
   }
 
   /** Takes back arguments that belong to no call that is known by now: the id was the provider's, or the call waits for others. */

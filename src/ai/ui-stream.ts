@@ -2,14 +2,16 @@
 import type { UIMessage, UIMessageChunk } from 'ai';
 import {
   type ErrorSummary,
+  EVENT_DURABILITY,
   isTerminal,
   type LimitReached,
-  type PendingGate,
+  type Message,
+  type Session,
   SessionError,
   type TurnEvent,
   type Usage,
 } from '../index.ts';
-import { approvalIdsOf } from './approvals.ts';
+import { progressOf } from './approvals.ts';
 import { type Telling, type TurnEnd, UIChunks } from './ui-chunks.ts';
 
 /** Options of `toUIMessageStream`. */
@@ -18,8 +20,8 @@ export interface UIMessageStreamOptions {
    * The turn's session. With it the stream ends where the turn waits for a person, as `useChat` expects: the page's answer comes with its next request, and
    * the stream that answers that one tells the rest. Without it the stream stays open over a gate, for a page that answers on a way of its own.
    */
-  readonly session?: { readonly gates: readonly PendingGate[] };
-  /** The page's message that the stream goes on with: the approvals that it shows, and what came before them, are not told again. Default: the whole turn is told. */
+  readonly session?: Pick<Session, 'gates' | 'turn' | 'history'>;
+  /** The page's message that the stream goes on with: what it shows is not told again, but for the step that it is in where that has changed. Default: the whole turn is told. */
   readonly continues?: UIMessage;
   /** Whether the model's reasoning is told. Default true. */
   readonly sendReasoning?: boolean;
@@ -82,8 +84,8 @@ class TurnTelling {
   readonly #chunks: UIChunks;
   readonly #session: UIMessageStreamOptions['session'];
   readonly #onError: Telling['errorText'];
-  /** The gates up to which the page has seen everything. */
-  readonly #shown: Set<string>;
+  /** How far the page has seen everything: the step that it is in, and the gates of it that it shows. */
+  readonly #seen: { readonly steps: number; readonly gates: Set<string> };
   #ready: UIMessageChunk[] = [];
   #isPassing: boolean;
   isOver = false;
@@ -97,8 +99,9 @@ class TurnTelling {
     this.#turnId = turn.id;
     this.#session = session;
     this.#onError = onError;
-    this.#shown = new Set(continues?.id === turn.id ? approvalIdsOf(continues) : []);
-    this.#isPassing = this.#shown.size > 0;
+    const seen = continues?.id === turn.id ? progressOf(continues) : { steps: 0, approvals: [] };
+    this.#seen = { steps: seen.steps, gates: new Set(seen.approvals) };
+    this.#isPassing = seen.steps > 0;
     this.#ready.push({ type: 'start', messageId: turn.id });
     this.#chunks = new UIChunks(
       { sendReasoning, progress, errorText: onError, metadata: messageMetadata },
@@ -132,21 +135,43 @@ class TurnTelling {
   }
 
   async #tell(event: TurnEvent): Promise<void> {
-    if (isTerminal(event)) this.#isPassing = false;
+    if (this.#isPassing) this.#passBefore(event);
     this.#chunks.take(event);
+    if (this.#isPassing) this.#passAfter(event);
     if (isTerminal(event)) this.isOver = true;
-    if (event.type !== 'gate.opened') return;
-    this.#shown.delete(event.gateId);
-    if (this.#shown.size === 0) this.#isPassing = false;
-    if (this.#isPassing || !this.#isWaiting()) return;
-    this.#chunks.pause();
-    await this.stop();
+    else if (!this.#isPassing && !DELTAS.has(event.type) && this.#isWaiting()) {
+      this.#chunks.pause();
+      await this.stop();
+    }
+  }
+
+  /** In the step that the page is in, whatever is no gate goes beyond what it shows: that is said anew, and all that follows. */
+  #passBefore({ type }: TurnEvent): void {
+    if (this.#chunks.steps < this.#seen.steps || type.startsWith('gate.') || EVENT_DURABILITY[type] === 'ephemeral')
+      return;
+    this.#isPassing = false;
+    this.#chunks.retellStep();
+  }
+
+  /** With the last of the gates that the page shows, it has seen everything. */
+  #passAfter(event: TurnEvent): void {
+    if (isTerminal(event)) this.#isPassing = false; // the page shows more than there is
+    if (this.#chunks.steps < this.#seen.steps) return;
+    if (event.type === 'gate.opened') this.#seen.gates.delete(event.gateId);
+    else if (event.type !== 'step.started') return;
+    if (this.#seen.gates.size > 0) return;
+    this.#isPassing = false;
+    if (event.type === 'step.started') this.#chunks.retellStep();
   }
 
   /** Whether the turn waits, and all that it waits for is on the page. The gates of a batch open together. */
   #isWaiting(): boolean {
-    const pending = this.#session?.gates.filter(({ turnId }) => turnId === this.#turnId) ?? [];
-    return pending.length > 0 && pending.every(({ gateId }) => this.#chunks.gates.has(gateId));
+    const session = this.#session;
+    if (session === undefined || session.turn?.id !== this.#turnId) return false;
+    const { gates } = session;
+    const own = gates.filter(({ turnId }) => turnId === this.#turnId);
+    if (own.length > 0) return own.every(({ gateId }) => this.#chunks.gates.has(gateId));
+    return this.#chunks.askWithin(gates, () => answeredCalls(session.history));
   }
 
   #breakOff(message: string): void {
@@ -154,6 +179,17 @@ class TurnTelling {
     const errorText = this.#onError({ name: 'JournalError', kind: 'store_failed', message });
     this.#ready.push({ type: 'error', errorText }, { type: 'finish', finishReason: 'error' });
   }
+}
+
+const DELTAS: ReadonlySet<TurnEvent['type']> = new Set(['text.delta', 'reasoning.delta', 'tool.input.delta']);
+
+/** The calls that are committed: a reader that comes late may still take them for running. */
+function answeredCalls(history: readonly Message[]): ReadonlySet<string> {
+  const ids = new Set<string>();
+  for (const { role, content } of history) {
+    if (role === 'tool') for (const part of content) if (part.type === 'tool-result') ids.add(part.toolCallId);
+  }
+  return ids;
 }
 
 /** Errors whose message is all our own words. */

@@ -242,11 +242,11 @@ describe('the answer of the demo model', () => {
   });
 
   it('leaves out the halves of lines at a place where a result was cut', async () => {
-    const listed = 'a.ts\nsrc/ver\n[… 900 of 1200 bytes left out here. …]\nlong.ts\nz.ts\n\n[40 files]';
+    const listed = 'a.ts\nsrc/ver\n[... 900 of 1200 bytes left out here. ...]\nlong.ts\nz.ts\n\n[40 files]';
     expect(await answer([{ tool: 'list_files', output: listed }])).toContain(
       'There are 40 files, of which 2 were listed: 2 .ts.',
     );
-    const manifest = 'package.json (3 lines)\n{ "name":\n[… 5 of 9 bytes left out here. …]\n}';
+    const manifest = 'package.json (3 lines)\n{ "name":\n[... 5 of 9 bytes left out here. ...]\n}';
     expect(await answer([{ tool: 'read_file', output: manifest }])).toContain('3 lines, of which I read 1–1');
   });
 

@@ -105,7 +105,7 @@ function isWholePath(line: string): boolean {
 
 /** The line that stands for what a result over the size limit left out; the lines beside it may be halves. */
 function isCut(line: string | undefined): boolean {
-  return line?.startsWith('[…') === true;
+  return line?.startsWith('[...') === true;
 }
 
 /** A file, or a part of one, that was read. */

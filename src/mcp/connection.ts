@@ -32,18 +32,50 @@ const ANYTHING: StandardSchemaV1<unknown, unknown> = {
   '~standard': { version: 1, vendor: 'looprig', validate: value => ({ value }) },
 };
 
+/** The two families of the protocol: the one that begins with a handshake, and the one that asks first what a server knows. */
+type Family = 'handshake' | 'discovery';
+
 /** Opens a connection. Throws `McpError`: `missing_package`, `not_connected`. Leaves nothing behind then. */
 export async function openConnection(server: ResolvedMcpServer, events: ConnectionEvents): Promise<Connection> {
   const sdk = await loadSdk(server.name);
+  const first = await connectionTo(sdk, server, events, 'handshake');
+  try {
+    await first.open();
+    return first;
+  } catch (error) {
+    if (!first.knowsNoHandshake) throw error;
+    const second = await connectionTo(sdk, server, events, 'discovery');
+    await second.open().catch(() => {
+      throw error; // what most servers speak is what the answer is about
+    });
+    return second;
+  }
+}
+
+async function connectionTo(
+  sdk: Sdk,
+  server: ResolvedMcpServer,
+  events: ConnectionEvents,
+  family: Family,
+): Promise<Connection> {
   const way = await wayTo(sdk, server);
   const capabilities = server.elicit === undefined ? {} : { elicitation: { form: { applyDefaults: true } } };
-  const client = new sdk.Client({ name: 'looprig', version: '1' }, { capabilities });
-  client.setNotificationHandler('notifications/tools/list_changed', () => events.listChanged());
+  const onChanged = (): void => events.listChanged();
+  const client = new sdk.Client(
+    { name: 'looprig', version: '1' },
+    family === 'handshake'
+      ? { capabilities }
+      : {
+          capabilities,
+          versionNegotiation: { mode: 'auto' },
+          listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged } },
+        },
+  );
+  // Not by the option, in this family: servers send it that do not say that they will.
+  if (family === 'handshake') client.setNotificationHandler('notifications/tools/list_changed', onChanged);
   client.onerror = () => undefined; // noise, and answers that nobody waits for
   if (server.elicit !== undefined) elicitWith(client, server.name, server.elicit);
-  const connection = new Connection(sdk, client, way, server);
-  await connection.open();
-  return connection;
+  return new Connection(sdk, client, way, server);
 }
 
 async function wayTo(sdk: Sdk, { endpoint, maxMessageBytes }: ResolvedMcpServer): Promise<ServerTransport> {
@@ -59,6 +91,7 @@ export class Connection {
   readonly #server: ResolvedMcpServer;
   readonly #hide: (text: string) => string;
   #isOpen = false;
+  #knowsNoHandshake = false;
 
   constructor(sdk: Sdk, client: Client, way: ServerTransport, server: ResolvedMcpServer) {
     this.#sdk = sdk;
@@ -73,6 +106,11 @@ export class Connection {
     return this.#isOpen;
   }
 
+  /** Whether the server refused the handshake, and not whoever made it. */
+  get knowsNoHandshake(): boolean {
+    return this.#knowsNoHandshake;
+  }
+
   async open(): Promise<void> {
     this.#client.onclose = () => {
       this.#isOpen = false;
@@ -85,6 +123,9 @@ export class Connection {
       this.#isOpen = true;
     } catch (cause) {
       const why = this.#whyNotConnected(cause);
+      const status = this.#statusOf(cause) ?? 0;
+      const isRefused = [400, 404, 405, 406, 415, 422].includes(status) || cause instanceof this.#sdk.ProtocolError;
+      this.#knowsNoHandshake = isRefused && this.#way.end() === '';
       await this.close();
       // The cause may quote what the server said, secrets and all.
       throw new McpError('not_connected', name, why);

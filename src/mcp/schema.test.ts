@@ -74,6 +74,48 @@ it('a pattern is told, and left to the server to check: a bad one could take for
   expect(await isTaken(schema, { s: `${'a'.repeat(60)}!`, [`${'b'.repeat(60)}!`]: 1 })).toBe(true);
 });
 
+it('a schema whose check could take for ever is left to the server to check', async () => {
+  const doubling = (keyword: string, wrap: (schema: object) => object) =>
+    Object.fromEntries(
+      Array.from({ length: 40 }, (_, index) => {
+        const next = wrap(index === 39 ? { type: 'number' } : { $ref: `#/$defs/d${index + 1}` });
+        return [`d${index}`, { [keyword]: [next, next] }];
+      }),
+    );
+  const same = {
+    type: 'object',
+    $defs: doubling('allOf', schema => schema),
+    properties: { x: { $ref: '#/$defs/d0' } },
+  };
+  expect(await isTaken(same, { x: 'no number' })).toBe(true);
+  const inside = {
+    type: 'object',
+    $defs: doubling('anyOf', items => ({ items })),
+    properties: { x: { $ref: '#/$defs/d0' } },
+  };
+  const nested = (depth: number): unknown => (depth === 0 ? 1 : [nested(depth - 1)]);
+  expect(await isTaken(inside, { x: nested(39) })).toBe(true);
+  expect(await isTaken(inside, { x: nested(400) })).toBe(true);
+  const circle = { type: 'object', allOf: [{ $ref: '#' }] };
+  expect(await isTaken(circle, {})).toBe(true);
+});
+
+it('a schema that leads back to itself deeper in the value is checked', async () => {
+  const node = {
+    type: 'object',
+    properties: { not: { $ref: '#/$defs/q' }, and: { type: 'array', items: { $ref: '#/$defs/q' } } },
+  };
+  const schema = {
+    type: 'object',
+    $defs: { q: { anyOf: [node, { type: 'string' }, { type: 'number' }] } },
+    properties: { q: { $ref: '#/$defs/q' } },
+  };
+  const query = (depth: number, end: unknown): unknown =>
+    depth === 0 ? end : { and: [{ not: query(depth - 1, end) }, 'x'] };
+  expect(await isTaken(schema, { q: query(6, 'y') })).toBe(true);
+  expect(await isTaken(schema, { q: query(6, true) })).toBe(false);
+});
+
 it('a property named __proto__ is left out', () => {
   const schema: unknown = JSON.parse('{"type":"object","properties":{"__proto__":{"type":"string"},"a":{}}}');
   expect(JSON.stringify(usableSchema(schema).told)).toBe('{"type":"object","properties":{"a":{}}}');
@@ -103,6 +145,7 @@ it('whatever a server sends as a schema, what is told of it is one, and checking
         .then(validate)
         .catch(error => expect(error).toBeInstanceOf(RangeError));
     }),
+    { numRuns: 300 },
   );
 });
 

@@ -4,6 +4,7 @@
  */
 import { type JsonSchema, type ResolvedSchema, resolveSchema, type Validation } from '../define/schema.ts';
 import { isList } from '../show.ts';
+import { affordable, placeIn } from './schema-cost.ts';
 import { cutTo } from './text.ts';
 
 /** An input schema that can be used. */
@@ -72,9 +73,13 @@ function asObjectSchema(given: unknown): JsonSchema | string {
   return given as JsonSchema;
 }
 
-function checkOf(schema: JsonSchema): ResolvedSchema | undefined {
+/** The check of a value; one that could take too long is passed, and left to the server. */
+function checkOf(given: JsonSchema): Pick<ResolvedSchema, 'validate'> | undefined {
+  const schema = { $schema: DEFAULT_DRAFT, ...given, type: 'object' };
   try {
-    return resolveSchema({ $schema: DEFAULT_DRAFT, ...schema, type: 'object' });
+    const resolved = resolveSchema(schema);
+    const isAffordable = affordable(schema);
+    return { validate: value => (isAffordable(value) ? resolved.validate(value) : { value }) };
   } catch {
     return undefined;
   }
@@ -136,7 +141,7 @@ class Pruning {
     if (SINGLE.has(keyword)) return isList(value) ? this.#list(value, depth) : this.of(value, depth + 1);
     if (LISTS.has(keyword)) return isList(value) && value.length > 0 ? this.#list(value, depth) : this.#lose(keyword);
     if (MAPS.has(keyword)) return this.#map(keyword, value, depth);
-    if (ADDRESSES.has(keyword)) return typeof value === 'string' ? this.#address(keyword) : value;
+    if (ADDRESSES.has(keyword)) return this.#address(keyword);
     if (keyword === '$ref') return this.#isWithin(value) ? value : this.#lose('a $ref that leads to no place in it');
     if (keyword === 'pattern') return this.#pattern(value) ? value : undefined;
     if (keyword === 'required') return isList(value) ? value.filter(name => typeof name === 'string') : undefined;
@@ -179,12 +184,7 @@ class Pruning {
   /** Whether a reference leads to a place in this schema. Nothing is ever fetched. */
   #isWithin(reference: unknown): boolean {
     if (typeof reference !== 'string' || !/^#(?:\/|$)/.test(reference)) return false;
-    let place: unknown = this.#root;
-    for (const token of reference.split('/').slice(1)) {
-      const key = unescaped(token);
-      if (typeof place !== 'object' || place === null || !Object.hasOwn(place, key)) return false;
-      place = Reflect.get(place, key);
-    }
+    const place = placeIn(this.#root, reference);
     return typeof place === 'boolean' || (typeof place === 'object' && place !== null && !isList(place));
   }
 
@@ -193,14 +193,6 @@ class Pruning {
   #lose(what: string, instead?: true): true | undefined {
     this.leftOut ??= what;
     return instead;
-  }
-}
-
-function unescaped(token: string): string {
-  try {
-    return decodeURIComponent(token).replaceAll('~1', '/').replaceAll('~0', '~');
-  } catch {
-    return token;
   }
 }
 

@@ -1,5 +1,5 @@
 /** `docs/telemetry.md` says what is told, and nothing else; what is told has a name that it can have. */
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ATTRIBUTES, ERRORS, METRICS, OPERATIONS, SPAN_EVENTS } from './names.ts';
@@ -44,4 +44,14 @@ it('names are in the name space of the conventions or of looprig', () => {
   const names = [ATTRIBUTES, METRICS, SPAN_EVENTS].flatMap(record => Object.values(record));
   expect(new Set(names).size).toBe(names.length);
   for (const name of names) expect(name).toMatch(/^(gen_ai|looprig|error)\.[a-z_]+(\.[a-z_]+)*$|^looprig\.step$/);
+});
+
+it('nothing outside of this folder imports OpenTelemetry, or this folder', () => {
+  const source = join(import.meta.dirname, '..');
+  const files = globSync('**/*.ts', { cwd: source });
+  expect(files.length).toBeGreaterThan(100);
+  const importing = files
+    .filter(file => !file.startsWith('otel'))
+    .filter(file => /from '(@opentelemetry\/|[./]+\/otel\/)/.test(readFileSync(join(source, file), 'utf8')));
+  expect(importing).toEqual([]);
 });

@@ -4,10 +4,10 @@
  */
 
 /** What an operation is called, and its span before the name of what it is about. */
-export const OPERATIONS = Object.freeze({ turn: 'invoke_agent', step: 'chat', call: 'execute_tool' });
+export const OPERATIONS = { turn: 'invoke_agent', step: 'chat', call: 'execute_tool' } as const;
 
 /** Attributes of spans, of span events and of metrics. */
-export const ATTRIBUTES = Object.freeze({
+export const ATTRIBUTES = {
   operation: 'gen_ai.operation.name',
   provider: 'gen_ai.provider.name',
   model: 'gen_ai.request.model',
@@ -56,25 +56,25 @@ export const ATTRIBUTES = Object.freeze({
   decision: 'looprig.gate.decision',
   edited: 'looprig.gate.edited',
   reason: 'looprig.reason',
-});
+} as const;
 
 /** Events of spans. */
-export const SPAN_EVENTS = Object.freeze({
+export const SPAN_EVENTS = {
   retry: 'looprig.retry',
   gateOpened: 'looprig.gate.opened',
   gateResolved: 'looprig.gate.resolved',
   limitNear: 'looprig.limit.near',
   callNotRun: 'looprig.call.not_run',
-});
+} as const;
 
 /** Metrics. */
-export const METRICS = Object.freeze({
+export const METRICS = {
   duration: 'gen_ai.client.operation.duration',
   tokens: 'gen_ai.client.token.usage',
   calls: 'looprig.tool.calls',
   limits: 'looprig.limits.reached',
   retries: 'looprig.model.retries',
-});
+} as const;
 
 /** What `error.type` says beside the `kind` of the error of a turn that failed, and the outcome of a call that did. */
-export const ERRORS = Object.freeze({ interrupted: 'interrupted', abandoned: 'abandoned', unknown: 'unknown' });
+export const ERRORS = { interrupted: 'interrupted', abandoned: 'abandoned', unknown: 'unknown' } as const;

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { cut, fixedAdvice, shorten, utf8Length } from './cut.ts';
 
 const bytes = (text: string): number => new TextEncoder().encode(text).length;
-const NOTE = /\n\[… (\d+) of (\d+) bytes left out here\. .* …\]\n/;
+const NOTE = /\n\[... (\d+) of (\d+) bytes left out here\. .* ...\]\n/;
 
 const texts = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 4_000, size: 'max' }),
@@ -54,7 +54,9 @@ describe('cut', () => {
   });
 
   it('says what it is told to say beside the number', () => {
-    expect(cut('x'.repeat(1_000), 100, fixedAdvice(''))).toMatch(/^x+\n\[… \d+ of 1000 bytes left out here\. …\]\nx+$/);
+    expect(cut('x'.repeat(1_000), 100, fixedAdvice(''))).toMatch(
+      /^x+\n\[... \d+ of 1000 bytes left out here\. ...\]\nx+$/,
+    );
   });
 });
 

@@ -77,7 +77,7 @@ export function shorten(
 }
 
 function note(omitted: number, total: number, advice: string): string {
-  return `\n[… ${omitted} of ${total} bytes left out here.${advice} …]\n`;
+  return `\n[... ${omitted} of ${total} bytes left out here.${advice} ...]\n`;
 }
 
 /** What is left of a text where not even a note has room. */

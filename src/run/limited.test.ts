@@ -57,7 +57,7 @@ describe('limited', () => {
       fc.property(text, fc.integer({ min: 256, max: 600 }), (value, limit) => {
         const output = limited({ type: 'text', value }, limit, advice);
         if (output.type !== 'text' || output.value === value) return;
-        const [, head = '', offset] = /^([\s\S]*?)\n\[… .* @(\d+)\. …\]\n/.exec(output.value) ?? [];
+        const [, head = '', offset] = /^([\s\S]*?)\n\[... .* @(\d+)\. ...\]\n/.exec(output.value) ?? [];
         expect(value).toBe(head + from(value, Number(offset)));
         expect(utf8Length(output.value)).toBeLessThanOrEqual(limit);
       }),
@@ -74,12 +74,12 @@ describe('limited', () => {
         const missing = given.filter(part => part.type === 'text').filter(part => !shown.includes(part));
         for (const part of shown) {
           if (part.type !== 'text' || given.includes(part)) continue;
-          const offset = Number(/ @(\d+)\. …\]/.exec(part.text)?.[1]);
-          const isNote = /^\[… \d+ of \d+ parts left out here/.test(part.text);
+          const offset = Number(/ @(\d+)\. ...\]/.exec(part.text)?.[1]);
+          const isNote = /^\[... \d+ of \d+ parts left out here/.test(part.text);
           if (isNote && Number.isNaN(offset)) expect(part.text).toMatch(/Ask for less to see them/);
           else if (isNote) expect(missing.some(({ text: lost }) => from(whole, offset).startsWith(lost))).toBe(true);
           else {
-            const head = part.text.slice(0, part.text.indexOf('\n[… '));
+            const head = part.text.slice(0, part.text.indexOf('\n[... '));
             const cut = missing.find(
               ({ text: lost }) => lost.startsWith(head) && from(whole, offset).startsWith(lost.slice(head.length)),
             );
@@ -109,9 +109,8 @@ describe('addLine', () => {
         const shown = String(output.type === 'text' && output.value);
         expect(utf8Length(shown)).toBeLessThanOrEqual(limit);
         expect(shown.endsWith(lines.join(''))).toBe(true);
-        const found = /^([\s\S]*?)\n\[… (\d+) of (\d+) bytes left out here\.(?:.* @(\d+)\.)?.* …\]\n([\s\S]*)$/.exec(
-          shown,
-        );
+        const found =
+          /^([\s\S]*?)\n\[... (\d+) of (\d+) bytes left out here\.(?:.* @(\d+)\.)?.* ...\]\n([\s\S]*)$/.exec(shown);
         if (found === null) {
           expect(shown).toBe(value + lines.join(''));
           return;
@@ -133,12 +132,12 @@ describe('addLine', () => {
     expect(partsOf(once).map(part => part.type === 'text' && part.text)).toEqual([
       'a'.repeat(150),
       'b'.repeat(150),
-      '[… 2 of 4 parts left out here: they are larger than a result may be. Go on there, in the one text of all: @304. …]',
+      '[... 2 of 4 parts left out here: they are larger than a result may be. Go on there, in the one text of all: @304. ...]',
     ]);
     const twice = partsOf(addLine(once, 360, '\n\nNote.'));
     expect(twice.map(part => part.type === 'text' && part.text)).toEqual([
       'a'.repeat(150),
-      '[… 3 of 4 parts left out here: they are larger than a result may be. Go on there, in the one text of all: @0. …]',
+      '[... 3 of 4 parts left out here: they are larger than a result may be. Go on there, in the one text of all: @0. ...]',
       'Note.',
     ]);
   });

@@ -123,7 +123,7 @@ function fittingPart(part: ContentPart, left: number, advice: Advice | undefined
 }
 
 function partsNote(omitted: number, total: number, advice: string): string {
-  return `[… ${omitted} of ${total} parts left out here: they are larger than a result may be.${advice} …]`;
+  return `[... ${omitted} of ${total} parts left out here: they are larger than a result may be.${advice} ...]`;
 }
 
 /** An advice about a text that begins `bytes` bytes after the one that it is about. */

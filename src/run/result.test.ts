@@ -209,7 +209,7 @@ describe('withLine', () => {
 
   it('a result that was cut still says how much was left out of the whole', () => {
     const told = outputText(withLine(resultOf('é'.repeat(50_000), 1_000), line, 1_000).output);
-    const [head, omitted, total, tail] = told.split(/\n\[… (\d+) of (\d+) bytes left out here\. .* …\]\n/);
+    const [head, omitted, total, tail] = told.split(/\n\[... (\d+) of (\d+) bytes left out here\. .* ...\]\n/);
     expect([total, tail?.endsWith(`\n\n${line}`)]).toEqual(['100000', true]);
     expect(Number(omitted)).toBe(100_000 - bytes(head!) - bytes(tail!) + bytes(`\n\n${line}`));
   });
@@ -221,7 +221,7 @@ describe('withLine', () => {
     }));
     const { output } = withLine(resultOf(toolResult(parts), 1_000), line, 1_000);
     const texts = output.type === 'content' ? output.value.map(part => (part.type === 'text' ? part.text : '')) : [];
-    const notes = texts.flatMap(text => /\[… (\d+) of 30 parts left out here/.exec(text)?.[1] ?? []);
+    const notes = texts.flatMap(text => /\[... (\d+) of 30 parts left out here/.exec(text)?.[1] ?? []);
     expect(notes).toEqual([String(30 - texts.filter(text => text.startsWith('part ')).length)]);
   });
 

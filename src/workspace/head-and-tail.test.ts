@@ -18,7 +18,7 @@ describe('the head and tail of an output', () => {
 
   it('are its beginning and end, with how much was left out between', () => {
     const text = kept(`${'a'.repeat(500)}${'b'.repeat(1_000)}${'c'.repeat(500)}`, 20);
-    expect(text).toBe(`${'a'.repeat(10)}\n[… 1,980 bytes left out here …]\n${'c'.repeat(10)}`);
+    expect(text).toBe(`${'a'.repeat(10)}\n[... 1,980 bytes left out here ...]\n${'c'.repeat(10)}`);
   });
 
   it('are cut between characters, whatever the bound and the pieces', () => {
@@ -27,7 +27,7 @@ describe('the head and tail of an output', () => {
       fc.property(text, fc.integer({ min: 1, max: 60 }), fc.integer({ min: 1, max: 20 }), (whole, bytes, chunk) => {
         const shown = kept(whole, bytes, chunk);
         expect(shown).not.toContain('\ufffd');
-        const [head = '', tail] = shown.split(/\n\[… [\d,]+ bytes left out here …\]\n/);
+        const [head = '', tail] = shown.split(/\n\[... [\d,]+ bytes left out here ...\]\n/);
         expect(whole.startsWith(head)).toBe(true);
         if (tail === undefined) expect(shown).toBe(whole);
         else expect(whole.endsWith(tail)).toBe(true);

@@ -48,7 +48,7 @@ export class HeadAndTail {
     // In a stream a character that is not complete is held back.
     const head = new TextDecoder().decode(kept(this.#head), { stream: true });
     const tail = new TextDecoder().decode(fromCharacter(kept(this.#tail)));
-    return `${head}\n[… ${left.toLocaleString('en-US')} bytes left out here …]\n${tail}`;
+    return `${head}\n[... ${left.toLocaleString('en-US')} bytes left out here ...]\n${tail}`;
   }
 }
 

@@ -110,7 +110,7 @@ describe('run_command', () => {
     await benchOf({ outputBytes: 400 });
     const { text } = await script(`console.log('first' + 'x'.repeat(100000) + 'last'); console.error('short')`);
     expect(text).toMatch(
-      /^exit code 0\n--- stdout ---\nfirstx+\n\[… 99,610 bytes left out here …\]\nx+last\n--- stderr ---\nshort$/,
+      /^exit code 0\n--- stdout ---\nfirstx+\n\[... 99,610 bytes left out here ...\]\nx+last\n--- stderr ---\nshort$/,
     );
   });
 

@@ -208,7 +208,7 @@ describe('a result that is too large', () => {
   }
 
   const NOTE =
-    /\n\[… (\d+) of (\d+) bytes left out here\. The call itself was complete; read on: read_tool_result \{"id":"[0-9a-f]{16}","offset":\d+\}\. …\]\n/;
+    /\n\[... (\d+) of (\d+) bytes left out here\. The call itself was complete; read on: read_tool_result \{"id":"[0-9a-f]{16}","offset":\d+\}\. ...\]\n/;
 
   describe.each([
     ['a text', (text: string): ToolReturn => text],

@@ -110,6 +110,14 @@ it('a server that leaves a part of the handshake unanswered is given up after it
   });
 });
 
+it('a list that never comes is given up after its time', async () => {
+  const { options } = await serve(({ method }) => (method === 'tools/list' ? undefined : false));
+  await expect(mcpToolset({ ...options, connectTimeoutMs: 500 })).rejects.toMatchObject({
+    kind: 'not_listed',
+    message: 'MCP server "web" did not list its tools: it took longer than 500 ms',
+  });
+});
+
 it('a redirect to another host is not followed: what is secret would go there', async () => {
   const other = await serve();
   const { options } = await serve((_message, response) => {

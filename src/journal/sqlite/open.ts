@@ -97,7 +97,7 @@ function checkJournal(file: string): void {
   const journal = `${file}-journal`;
   if (!existsSync(journal)) return;
   const header = firstBytes(journal, 20);
-  const isHot = header.length === 20 && header.some(byte => byte !== 0);
+  const isHot = header.length === 20 && header[0] !== 0; // its first bytes are written last, before the file itself is touched
   if (isHot && header.readUInt32BE(16) > 0 && !isOursIn(journal))
     throw foreign(file, 'it has an unfinished transaction of another program');
 }
