@@ -21,6 +21,7 @@ export type {
   Secrets,
   Workspace,
 } from './define/bindings.ts';
+export type { GateDecision, GateRule, LoopGate, LoopGateOptions, ResolvedRule } from './define/gate.ts';
 export type { ResolvedToolLimits, ToolLimits } from './define/limits.ts';
 export { DEFAULT_TOOL_LIMITS } from './define/limits.ts';
 export type { ExtendOptions, LoopDefinition, LoopFingerprint, LoopOptions } from './define/loop.ts';
@@ -96,8 +97,9 @@ export {
 } from './errors.ts';
 export type { EventReader } from './events/event-stream.ts';
 export type * from './events/events.ts';
-// Watch: the events of turns and sessions.
+// Watch: the events of turns and sessions, live and from a store.
 export { assertNever, EVENT_DURABILITY, isTerminal } from './events/events.ts';
+export { recordedEvents } from './events/projection.ts';
 export type {
   CallOutcome,
   ErrorSummary,

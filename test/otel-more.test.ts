@@ -1,6 +1,6 @@
 /** Telemetry of turns that wait for people, or that another process takes up; contents, metrics, and the spans of tools. */
 import { type ContextManager, context, SpanStatusCode, trace } from '@opentelemetry/api';
-import { defineLoop, defineRig, defineTool, memoryStore, type Session } from 'looprig';
+import { defineLoop, defineRig, defineTool, delegate, memoryStore, type Session } from 'looprig';
 import { openTelemetry, traceTools } from 'looprig/otel';
 import { collect, manualClock, type ScriptedReply, scriptedModel } from 'looprig/testing';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -320,6 +320,38 @@ describe('traceTools', () => {
     const child = told.begun.filter(({ name }) => name === 'invoke_agent')[1];
     expect(child?.parentSpanContext?.spanId).toBe(of('c2'));
     expect(trace.getActiveSpan()).toBeUndefined();
+  });
+
+  it('puts the turn of a delegate into the span of its call, and nothing is counted twice', async () => {
+    context.setGlobalContextManager(new AsyncContexts() as ContextManager);
+    const child = defineLoop({
+      name: 'child',
+      model: scriptedModel([{ text: 'Found.', usage: { inputTokens: 100 } }]),
+    });
+    const ask = (id: string) => ({ calls: [call('child', id, { task: 'Find it.' })], usage: { inputTokens: 7 } });
+    const telemetryOf = (sessionId: string) => (sessionId === session.id ? traced : undefined);
+    const { told, observer, loop } = await setup({
+      replies: [ask('c1'), ask('c2')],
+      loop: { tools: [delegate(child, { description: 'Finds things.' })], limits: { calls: 1 } },
+      telemetry: { loop: telemetryOf },
+    });
+    const traced = loop.extend({ middlewares: [traceTools(observer)] });
+    const session = await defineRig({ loops: [traced], observers: [observer] }).open();
+    const result = await session.submit('Go.').result;
+    expect(result).toMatchObject({ status: 'failed', usage: { inputTokens: 114 } });
+    const inner = told.span('invoke_agent');
+    expect(inner.parentSpanContext?.spanId).toBe(told.span('execute_tool child').spanContext().spanId);
+    expect(inner.attributes['gen_ai.conversation.id']).not.toBe(session.id);
+    expect(told.begun.map(({ name, attributes }) => [name, attributes['gen_ai.usage.input_tokens']])).toEqual([
+      ['invoke_agent agent', 114],
+      ['chat scripted-model', 7],
+      ['execute_tool child', undefined],
+      ['invoke_agent', 100],
+      ['chat', 100],
+      ['chat scripted-model', undefined],
+    ]);
+    const tokens = await told.measured('gen_ai.client.token.usage');
+    expect(tokens.reduce((all, { sum }) => all + sum, 0)).toBe(107);
   });
 
   it('lets a tool run whose call the observer does not know', async () => {

@@ -35,6 +35,7 @@ it('the root exports these values and no others', async () => {
     'isToolResult',
     'liveTool',
     'memoryStore',
+    'recordedEvents',
     'systemClock',
     'toolError',
     'toolResult',

@@ -12,7 +12,7 @@ import {
   type TurnInterrupted,
 } from '../index.ts';
 import { errorText, plainValue } from './output-value.ts';
-import { UIStep } from './ui-step.ts';
+import { type KnownCall, UIStep } from './ui-step.ts';
 
 export type TurnEnd = TurnDone | TurnFailed | TurnInterrupted;
 type OfCall = Extract<
@@ -112,23 +112,25 @@ export class UIChunks {
     const step = this.#step;
     if (step === undefined) return false;
     const open = new Map(gates.map(gate => [gate.gateId, gate]));
-    for (const [callId, { waitsFor }] of step.calls) {
-      if (waitsFor === undefined) continue;
-      if (!open.delete(waitsFor)) step.dropQuestion(callId);
-    }
     if (open.size === 0 && !step.isAsking) return false;
     const committed = answered();
-    const isOver = ([callId, call]: (typeof calls)[number]) => call.isAnswered === true || committed.has(callId);
-    const calls = [...step.calls];
-    for (const [callId] of calls.filter(
-      one => one[1].isStarted === true && one[1].waitsFor === undefined && !isOver(one),
-    )) {
-      const [gate] = open.values();
+    const calls = [...step.calls].filter(([callId, call]) => call.isAnswered !== true && !committed.has(callId));
+    const areKnown = calls.some(([, call]) => call.isDelegate === true);
+    const mayAsk = ({ isStarted, isDelegate }: KnownCall): boolean =>
+      isStarted === true && (isDelegate === true || !areKnown);
+    for (const [callId, call] of calls) {
+      if (call.waitsFor !== undefined && !(open.has(call.waitsFor) && mayAsk(call))) step.dropQuestion(callId);
+    }
+    // One question a delegate, and so one of the gates of each turn.
+    const asking = new Set(calls.map(([, { waitsFor }]) => waitsFor && open.get(waitsFor)?.turnId));
+    for (const [callId, call] of calls) {
+      const gate = gates.find(({ turnId }) => !asking.has(turnId));
       if (gate === undefined) break;
-      open.delete(gate.gateId);
+      if (call.waitsFor !== undefined || !mayAsk(call)) continue;
+      asking.add(gate.turnId);
       step.askWithin(callId, gate.gateId, questionOf(gate));
     }
-    return step.isAsking && calls.every(one => one[1].waitsFor !== undefined || isOver(one));
+    return calls.length > 0 && calls.every(([, { waitsFor }]) => waitsFor !== undefined);
   }
 
   #takeOfCall(step: UIStep, event: OfCall): void {
@@ -202,8 +204,12 @@ export class UIChunks {
 
   #progress(step: UIStep, event: Extract<TurnEvent, { type: 'tool.progress' }>): void {
     const { callId, toolName, update } = event;
-    if (step.calls.get(callId)?.isShown !== true) return; // seen by a reader that missed the call
-    if (delegateEventOf(event) !== undefined) return; // a whole turn: neither its output nor for every page
+    const call = step.calls.get(callId);
+    if (call?.isShown !== true) return; // seen by a reader that missed the call
+    if (delegateEventOf(event) !== undefined) {
+      call.isDelegate = true; // a whole turn: neither its output nor for every page
+      return;
+    }
     if (this.#telling.progress === 'preliminary') {
       this.#emit({ type: 'tool-output-available', toolCallId: callId, output: update, preliminary: true });
     } else {

@@ -11,12 +11,14 @@ interface WrittenInput {
 }
 
 /** A call that was asked for. */
-interface KnownCall {
+export interface KnownCall {
   readonly toolName: string;
   /** Whether the page has its arguments. */
   isShown: boolean;
   isDenied?: boolean;
   isStarted?: boolean;
+  /** Known once its turn was heard of. */
+  isDelegate?: boolean;
   isAnswered?: boolean;
   /** The gate within the call (a delegate's) that a person is asked about. */
   waitsFor?: string;

@@ -127,10 +127,10 @@ class TurnTelling {
     try {
       const { value: event } = await this.#reader.next();
       if (this.isOver) return;
-      if (event === undefined) this.#breakOff('the turn could not be read to its end');
+      if (event === undefined) await this.#breakOff('the turn could not be read to its end');
       else await this.#tell(event);
     } catch {
-      this.#breakOff('the events of the turn could not be read');
+      await this.#breakOff('the events of the turn could not be read');
     }
   }
 
@@ -146,16 +146,16 @@ class TurnTelling {
   }
 
   /** In the step that the page is in, whatever is no gate goes beyond what it shows: that is said anew, and all that follows. */
-  #passBefore({ type }: TurnEvent): void {
-    if (this.#chunks.steps < this.#seen.steps || type.startsWith('gate.') || EVENT_DURABILITY[type] === 'ephemeral')
-      return;
+  #passBefore(event: TurnEvent): void {
+    const isEnd = isTerminal(event); // a page may show more than there is
+    if (event.type.startsWith('gate.') || EVENT_DURABILITY[event.type] === 'ephemeral') return;
+    if (this.#chunks.steps < this.#seen.steps && !isEnd) return;
     this.#isPassing = false;
-    this.#chunks.retellStep();
+    if (this.#chunks.steps >= this.#seen.steps) this.#chunks.retellStep();
   }
 
   /** With the last of the gates that the page shows, it has seen everything. */
   #passAfter(event: TurnEvent): void {
-    if (isTerminal(event)) this.#isPassing = false; // the page shows more than there is
     if (this.#chunks.steps < this.#seen.steps) return;
     if (event.type === 'gate.opened') this.#seen.gates.delete(event.gateId);
     else if (event.type !== 'step.started') return;
@@ -174,8 +174,9 @@ class TurnTelling {
     return this.#chunks.askWithin(gates, () => answeredCalls(session.history));
   }
 
-  #breakOff(message: string): void {
+  async #breakOff(message: string): Promise<void> {
     this.isOver = true;
+    await Promise.resolve(this.#reader.return?.()).catch(() => {});
     const errorText = this.#onError({ name: 'JournalError', kind: 'store_failed', message });
     this.#ready.push({ type: 'error', errorText }, { type: 'finish', finishReason: 'error' });
   }

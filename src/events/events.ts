@@ -107,6 +107,8 @@ export interface ToolLate extends OfCall {
 export interface GateOpened extends OfCall {
   readonly type: 'gate.opened';
   readonly gateId: string;
+  /** The arguments that are asked about. */
+  readonly input: unknown;
   readonly requests: readonly AccessRequest[];
   readonly summary?: string;
 }

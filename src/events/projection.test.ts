@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { JournalEntry, JournalRecord } from '../journal/journal.ts';
 import { NO_USAGE } from '../model/model.ts';
 import type { SessionEvent } from './events.ts';
-import { EventProjector } from './projection.ts';
+import { EventProjector, recordedEvents } from './projection.ts';
 
 const inStep = { turnId: 't', stepId: 't.1' };
 const finishReason = { unified: 'stop' as const, raw: 'end' };
@@ -93,4 +93,11 @@ describe('events', () => {
       if (index === 1) expect(from).toBe(record.seq); // nothing is needed of what is over
     });
   });
+});
+
+it('of a stored session the same events come, frozen', () => {
+  const eventOf = recordedEvents('session');
+  const events = RECORDS.flatMap(record => eventOf(record) ?? []);
+  expect(events).toEqual(project(RECORDS));
+  expect(events.every(event => Object.isFrozen(event))).toBe(true);
 });

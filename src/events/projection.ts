@@ -83,6 +83,8 @@ export class EventProjector {
           ...said,
         };
       }
+      case 'gate.opened':
+        return { ...record, ...header, input: this.#inputOf(record.callId) };
       case 'tool.completed': {
         const { type, turnId, stepId, callId, toolName, outcome, output, durationMs, capture } = record;
         if (toolName === STRUCTURED_OUTPUT_TOOL_NAME) return undefined; // no tool of the loop
@@ -106,7 +108,6 @@ export class EventProjector {
       case 'step.started':
       case 'step.retrying':
       case 'tool.started':
-      case 'gate.opened':
       case 'gate.resolved':
       case 'limit.near':
       case 'mode.changed':
@@ -140,4 +141,17 @@ export class EventProjector {
     for (const part of this.#message?.content ?? []) if (part.type === 'text') text += part.text;
     return text;
   }
+}
+
+/**
+ * Makes the events of a stored session: give it each record of `store.read(sessionId, 1)`, in order. It gives the event that readers of the live
+ * session got, or `undefined` for a record that is none. What is not recorded (deltas, progress) does not come again.
+ */
+export function recordedEvents(sessionId: string): (record: JournalRecord) => SessionEvent | undefined {
+  const projector = new EventProjector(sessionId, '');
+  return record => {
+    projector.observe(record);
+    const event = projector.project(record);
+    return event && Object.freeze(event);
+  };
 }

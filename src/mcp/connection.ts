@@ -3,13 +3,13 @@ import type { Client, RequestOptions, StandardSchemaV1 } from '@modelcontextprot
 import type { ToolCall } from '../define/tool.ts';
 import { elicitWith } from './elicit.ts';
 import { McpError } from './errors.ts';
-import { BROKEN_OFF, httpTransport } from './http.ts';
+import { httpTransport } from './http.ts';
 import { type Listing, readListing } from './listing.ts';
 import type { ResolvedMcpServer } from './options.ts';
 import { loadSdk, type Sdk } from './sdk.ts';
 import { hiderOf, shownEndpoint } from './secrets.ts';
 import { cutTo, oneLine, plainText } from './text.ts';
-import type { ServerTransport } from './transport.ts';
+import { NO_ANSWER, type ServerTransport } from './transport.ts';
 
 /** Who is told what happens to a connection. */
 export interface ConnectionEvents {
@@ -24,6 +24,11 @@ export type CallAnswer =
 
 const MAYBE_DONE = '; it may or may not have taken effect';
 
+/** What HTTP servers of the other family answer to a handshake. */
+const NO_HANDSHAKE: readonly number[] = [400, 404, 405, 406, 415, 422];
+
+const LONGEST_INSTRUCTIONS = 8_192;
+
 /** Timers of the platform end here; whoever calls has a limit of its own, which is shorter. */
 const NO_TIMEOUT_MS = 2_147_483_647;
 
@@ -35,17 +40,21 @@ const ANYTHING: StandardSchemaV1<unknown, unknown> = {
 /** The two families of the protocol: the one that begins with a handshake, and the one that asks first what a server knows. */
 type Family = 'handshake' | 'discovery';
 
-/** Opens a connection. Throws `McpError`: `missing_package`, `not_connected`. Leaves nothing behind then. */
-export async function openConnection(server: ResolvedMcpServer, events: ConnectionEvents): Promise<Connection> {
+/** Opens a connection; an abort of `signal` ends that. Throws `McpError`: `missing_package`, `not_connected`. Leaves nothing behind then. */
+export async function openConnection(
+  server: ResolvedMcpServer,
+  events: ConnectionEvents,
+  signal?: AbortSignal,
+): Promise<Connection> {
   const sdk = await loadSdk(server.name);
   const first = await connectionTo(sdk, server, events, 'handshake');
   try {
-    await first.open();
+    await first.open(signal);
     return first;
   } catch (error) {
     if (!first.knowsNoHandshake) throw error;
     const second = await connectionTo(sdk, server, events, 'discovery');
-    await second.open().catch(() => {
+    await second.open(signal).catch(() => {
       throw error; // what most servers speak is what the answer is about
     });
     return second;
@@ -106,12 +115,20 @@ export class Connection {
     return this.#isOpen;
   }
 
+  /** What the server says about the use of its tools; empty for nothing. */
+  get instructions(): string {
+    return cutTo(
+      plainText((this.#client.getInstructions() ?? '').slice(0, 2 * LONGEST_INSTRUCTIONS)).trim(),
+      LONGEST_INSTRUCTIONS,
+    );
+  }
+
   /** Whether the server refused the handshake, and not whoever made it. */
   get knowsNoHandshake(): boolean {
     return this.#knowsNoHandshake;
   }
 
-  async open(): Promise<void> {
+  async open(signal?: AbortSignal): Promise<void> {
     this.#client.onclose = () => {
       this.#isOpen = false;
     };
@@ -119,13 +136,13 @@ export class Connection {
     try {
       const connected = this.#client.connect(this.#way.transport, { timeout: connectTimeoutMs });
       // The timeout is that of one request, and a server may let another wait.
-      await within(connectTimeoutMs, connected);
+      await within(connectTimeoutMs, connected, signal);
       this.#isOpen = true;
     } catch (cause) {
       const why = this.#whyNotConnected(cause);
       const status = this.#statusOf(cause) ?? 0;
-      const isRefused = [400, 404, 405, 406, 415, 422].includes(status) || cause instanceof this.#sdk.ProtocolError;
-      this.#knowsNoHandshake = isRefused && this.#way.end() === '';
+      const isAnswered = cause instanceof this.#sdk.ProtocolError && cause.code !== NO_ANSWER;
+      this.#knowsNoHandshake = (isAnswered || NO_HANDSHAKE.includes(status)) && this.#way.end() === '';
       await this.close();
       // The cause may quote what the server said, secrets and all.
       throw new McpError('not_connected', name, why);
@@ -205,7 +222,7 @@ export class Connection {
   #failure(error: unknown, aftermath = ''): string {
     const end = this.#way.end();
     if (error instanceof this.#sdk.ProtocolError) {
-      if (error.code === BROKEN_OFF) return `${error.message}${aftermath}`;
+      if (error.code === NO_ANSWER) return `${error.message}${aftermath}`;
       return `the server answered with an error: ${this.#reason(error)} (${error.code})`;
     }
     if (end !== '') return `the server ${this.#hide(end)}${aftermath}${this.#lastWords()}`;
@@ -239,13 +256,17 @@ function wasRefused(error: unknown): boolean {
 
 const OVERDUE: unique symbol = Symbol('overdue');
 
-/** The promise's value; rejects with `OVERDUE` if it takes longer. What the promise does after that is ignored. */
-async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
-  const { promise: overdue, reject } = Promise.withResolvers<never>();
+/** The promise's value; rejects with `OVERDUE` if it takes longer, and with the reason of an abort. What the promise does after that is ignored. */
+async function within<T>(ms: number, promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  const { promise: ended, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(OVERDUE), ms);
+  const abort = (): void => reject(signal?.reason);
+  if (signal?.aborted) abort();
+  signal?.addEventListener('abort', abort, { once: true });
   try {
-    return await Promise.race([promise, overdue]);
+    return await Promise.race([promise, ended]);
   } finally {
     clearTimeout(timer);
+    signal?.removeEventListener('abort', abort);
   }
 }

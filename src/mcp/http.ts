@@ -1,10 +1,7 @@
 /** The way to a server over Streamable HTTP, with bounds on what is read of it. */
 import type { JSONRPCMessage, StreamableHTTPClientTransport, Transport } from '@modelcontextprotocol/client';
 import type { Sdk } from './sdk.ts';
-import type { ServerTransport } from './transport.ts';
-
-/** The code of the answer that stands in for one that the server broke off: none that a server gives. */
-export const BROKEN_OFF = -32_099;
+import { NO_ANSWER, type ServerTransport } from './transport.ts';
 
 /** How long a server may take to be told that its session is over. */
 const FAREWELL_MS = 1_000;
@@ -41,7 +38,7 @@ function answerWhatBreaksOff(http: StreamableHTTPClientTransport): void {
     const id = 'method' in message && 'id' in message ? message.id : undefined;
     if (id === undefined) return send(message, options);
     const onRequestStreamEnd = (): void => {
-      const error = { code: BROKEN_OFF, message: 'the connection ended before the answer' };
+      const error = { code: NO_ANSWER, message: 'the connection ended before the answer' };
       http.onmessage?.({ jsonrpc: '2.0', id, error });
     };
     return send(message, { ...options, onRequestStreamEnd });

@@ -3,7 +3,7 @@
  *
  * 1. A server is started or reached again at most `MOST_RECONNECTIONS` times without a call that was answered in between.
  * 2. A list that changed is read before the next call, whoever makes it; between two calls at most once, however often the server says so.
- * 3. Nothing is opened after `close`, and `close` waits for what is being opened.
+ * 3. Nothing is opened after `close`, and what is being opened ends with it.
  */
 import type { ToolCall } from '../define/tool.ts';
 import { type CallAnswer, type Connection, openConnection } from './connection.ts';
@@ -23,7 +23,7 @@ export class ServerLink {
   #hasRead = false;
   #reading: Promise<void> | undefined;
   #unanswered = 0;
-  #isClosed = false;
+  readonly #closing = new AbortController();
 
   /** `tools` is what was listed before, to tell what has changed since. */
   constructor(server: ResolvedMcpServer, tools: ReadonlyMap<string, ListedTool>) {
@@ -34,7 +34,7 @@ export class ServerLink {
   /** Opens the connection and lists the tools, where that is to be done. Throws `McpError`. */
   async ready(): Promise<void> {
     if (this.isReady) return;
-    if (this.#isClosed) throw this.#closed();
+    if (this.#closing.signal.aborted) throw this.#closed();
     this.#reading ??= this.#read().finally(() => {
       this.#reading = undefined;
     });
@@ -43,7 +43,12 @@ export class ServerLink {
 
   /** Whether `ready` has nothing to do. */
   get isReady(): boolean {
-    return !this.#isClosed && !this.#isStale && this.#reading === undefined && this.#connection?.isOpen === true;
+    return (
+      !this.#closing.signal.aborted &&
+      !this.#isStale &&
+      this.#reading === undefined &&
+      this.#connection?.isOpen === true
+    );
   }
 
   /** The tool as the server has it now; `undefined` for one that it no longer has. */
@@ -62,8 +67,8 @@ export class ServerLink {
 
   /** Closes the connection for good. */
   async close(): Promise<void> {
-    this.#isClosed = true;
-    await this.#reading?.catch(() => undefined);
+    this.#closing.abort(new Error('the session was closed'));
+    await Promise.allSettled([this.#connection?.close(), this.#reading]);
     await this.#connection?.close();
   }
 
@@ -112,16 +117,20 @@ export class ServerLink {
     }
     if (lost !== undefined) this.#unanswered++;
     await lost?.close();
-    const connection = await openConnection(this.#server, { listChanged: () => this.#listChanged() });
+    const connection = await openConnection(
+      this.#server,
+      { listChanged: () => this.#listChanged() },
+      this.#closing.signal,
+    );
     this.#connection = connection;
-    if (!this.#isClosed) return;
+    if (!this.#closing.signal.aborted) return;
     await connection.close();
     throw this.#closed();
   }
 
   #listChanged(): void {
     this.#isStale = true;
-    if (this.#hasRead || this.#isClosed) return;
+    if (this.#hasRead || this.#closing.signal.aborted) return;
     this.#hasRead = true;
     this.ready().catch(() => undefined); // whoever calls next is told
   }

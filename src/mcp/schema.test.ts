@@ -63,6 +63,14 @@ it('what some providers refuse at the root is said in the description, and check
   expect(await isTaken(schema, { b: 1 })).toBe(true);
 });
 
+it('a schema that leads into what cannot be told is told as any object', () => {
+  const schema = { type: 'object', properties: { a: { $ref: '#/anyOf/0' } }, anyOf: [{ type: 'object' }] };
+  expect(usableSchema(schema)).toMatchObject({
+    told: { type: 'object' },
+    leftOut: 'it leads into what cannot be told',
+  });
+});
+
 it('a pattern is told, and left to the server to check: a bad one could take for ever', async () => {
   const schema = {
     type: 'object',
@@ -137,13 +145,11 @@ it('whatever a server sends as a schema, what is told of it is one, and checking
     schema: fc.dictionary(fc.oneof(keyword, fc.constantFrom('a', 'b')), tie('value'), { maxKeys: 5 }),
   }));
   await fc.assert(
-    fc.asyncProperty(schema, fc.object({ maxDepth: 2 }), async (given, value) => {
+    fc.asyncProperty(schema, fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 })), async (given, value) => {
       const { told, validate } = usableSchema({ ...(given as object), type: 'object' });
       expect(told.type).toBe('object');
       expect(() => resolveSchema(told)).not.toThrow();
-      await Promise.resolve(structuredClone(value))
-        .then(validate)
-        .catch(error => expect(error).toBeInstanceOf(RangeError));
+      await validate(structuredClone(value));
     }),
     { numRuns: 300 },
   );

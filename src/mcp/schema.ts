@@ -33,17 +33,22 @@ const REFUSED_AT_ROOT = ['anyOf', 'oneOf', 'allOf', 'not', 'if', 'then', 'else',
 export function usableSchema(given: unknown): UsableSchema {
   const whole = asObjectSchema(given);
   if (typeof whole === 'string') return anyObject(whole);
-  const told = new Pruning(whole);
-  const schema = { ...(told.of(whole) as JsonSchema), type: 'object' };
-  const check = checkOf(new Pruning(whole, { patterns: false }).of(whole) as JsonSchema);
+  const pruning = new Pruning(whole);
+  const withPatterns = pruning.of(whole) as JsonSchema;
+  const withoutPatterns = new Pruning(whole, { patterns: false }).of(whole) as JsonSchema;
+  const check = checkOf(withoutPatterns);
   if (check === undefined) return anyObject('it cannot be used as a JSON Schema');
+  const isUsable = checkOf(withPatterns) !== undefined;
+  const schema = { ...(isUsable ? withPatterns : withoutPatterns), type: 'object' };
   const moved = REFUSED_AT_ROOT.filter(keyword => Object.hasOwn(schema, keyword));
   const rest = Object.fromEntries(moved.map(keyword => [keyword, Reflect.get(schema, keyword)]));
+  const told = Object.fromEntries(Object.entries(schema).filter(([keyword]) => !moved.includes(keyword)));
+  if (checkOf(told) === undefined) return anyObject('it leads into what cannot be told');
   return {
-    told: Object.fromEntries(Object.entries(schema).filter(([keyword]) => !moved.includes(keyword))),
+    told,
     aside: moved.length === 0 ? '' : cutTo(`The arguments must also fit ${JSON.stringify(rest)}`, LONGEST_ASIDE),
     validate: value => check.validate(value),
-    leftOut: told.leftOut,
+    leftOut: pruning.leftOut ?? (isUsable ? undefined : 'patterns that cannot be used'),
   };
 }
 
@@ -95,6 +100,8 @@ const NUMBERS = new Set([
   ...['exclusiveMaximum', 'exclusiveMinimum', 'maxContains', 'maxItems', 'maxLength', 'maxProperties', 'maximum'],
   ...['minContains', 'minItems', 'minLength', 'minProperties', 'minimum', 'multipleOf'],
 ]);
+/** What holds values, and never schemas. */
+const DATA = new Set(['const', 'default', 'examples']);
 /** What changes where a reference leads. Without it, all lead into this one schema. */
 const ADDRESSES = new Set([
   '$anchor',
@@ -147,7 +154,14 @@ class Pruning {
     if (keyword === 'required') return isList(value) ? value.filter(name => typeof name === 'string') : undefined;
     if (keyword === 'enum') return isList(value) ? value : this.#lose(keyword);
     if (keyword === 'type') return isType(value) ? value : this.#lose(keyword);
-    return NUMBERS.has(keyword) && typeof value !== 'number' ? this.#lose(keyword) : value;
+    if (NUMBERS.has(keyword)) return typeof value === 'number' ? value : this.#lose(keyword);
+    return DATA.has(keyword) ? value : this.#unknown(value, depth);
+  }
+
+  /** What a validator that does not know the keyword still looks through for schemas: a reference may lead there. */
+  #unknown(value: unknown, depth: number): unknown {
+    if (typeof value !== 'object' || value === null) return value;
+    return isList(value) ? value.map(member => this.#unknown(member, depth + 1)) : this.of(value, depth + 1);
   }
 
   #list(members: readonly unknown[], depth: number): unknown[] {

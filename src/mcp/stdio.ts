@@ -3,7 +3,7 @@ import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import { type Exit, ServerProcess } from './child.ts';
 import { LastLines, LineReader } from './lines.ts';
 import type { ResolvedCommand } from './options.ts';
-import type { ServerTransport } from './transport.ts';
+import { NO_ANSWER, type ServerTransport } from './transport.ts';
 
 /** A way to the server that `start` says, which is started with the transport. */
 export function stdioTransport(start: ResolvedCommand, maxMessageBytes: number): ServerTransport {
@@ -110,9 +110,6 @@ function messageFrom(line: string): JSONRPCMessage | undefined {
     return undefined;
   }
 }
-
-/** "Invalid request", the nearest that the protocol has. */
-const NO_ANSWER = -32_600;
 
 function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

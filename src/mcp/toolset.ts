@@ -30,6 +30,8 @@ export interface McpToolset extends ToolDefinition {
   readonly tools: readonly McpToolInfo[];
   /** What was left out of what the server lists, and why. */
   readonly notices: readonly McpNotice[];
+  /** What the server says about the use of its tools, at most 8,192 characters; empty for nothing. It is for `system`, if you trust the server so far. */
+  readonly instructions: string;
 }
 
 /**
@@ -38,7 +40,7 @@ export interface McpToolset extends ToolDefinition {
  */
 export async function mcpToolset(options: McpToolsetOptions): Promise<McpToolset> {
   const server = resolveOptions(options);
-  const listing = await listOnce(server);
+  const { listing, instructions } = await listOnce(server);
   requireUsable(listing, server);
   const { tools } = listing;
   const names = modelNames([...tools.keys()], server.prefix);
@@ -56,17 +58,19 @@ export async function mcpToolset(options: McpToolsetOptions): Promise<McpToolset
   for (const notice of listing.notices) server.notify(notice);
   const infos = [...tools.values()].map(tool => infoOf(tool, names.get(tool.name) ?? tool.name));
   const notices = listing.notices.map(notice => Object.freeze({ server: server.name, ...notice }));
-  const told = { tools: Object.freeze(infos), notices: Object.freeze(notices) };
+  const told = { tools: Object.freeze(infos), notices: Object.freeze(notices), instructions };
   // Beside what can be seen of it, a definition has what only the binder looks for.
   return Object.freeze(
     Object.defineProperties({ ...told }, Object.getOwnPropertyDescriptors(definition)),
   ) as McpToolset;
 }
 
-async function listOnce(server: ResolvedMcpServer): Promise<Listing> {
+async function listOnce(
+  server: ResolvedMcpServer,
+): Promise<{ readonly listing: Listing; readonly instructions: string }> {
   const connection = await openConnection(server, { listChanged: () => undefined });
   try {
-    return await connection.list();
+    return { listing: await connection.list(), instructions: connection.instructions };
   } finally {
     await connection.close();
   }

@@ -1,6 +1,9 @@
 /** What both ways to a server have in common. */
 import type { Transport } from '@modelcontextprotocol/client';
 
+/** The code of an error that stands in for an answer which is none, or was broken off: none that a server gives. */
+export const NO_ANSWER = -32_099;
+
 /** A way to a server, for the protocol's client, and what is known of its end. */
 export interface ServerTransport {
   readonly transport: Transport;

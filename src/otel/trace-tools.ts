@@ -16,7 +16,7 @@ import { contextOfCall, isTelemetryObserver, type TelemetryObserver } from './ob
  * import { openTelemetry, traceTools } from 'looprig/otel';
  * import { scriptedModel, scriptedTool } from 'looprig/testing';
  *
- * const search = scriptedTool('search', { result: 'nothing' });
+ * const search = scriptedTool('search', { returns: 'nothing' });
  * const model = scriptedModel([{ calls: [{ tool: 'search' }] }, { text: 'Nothing.' }]);
  * const agent = defineLoop({ name: 'agent', model, tools: [search.definition] });
  * const telemetry = openTelemetry({ loop: agent });

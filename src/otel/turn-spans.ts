@@ -17,6 +17,7 @@ import type {
   TurnResumed,
   TurnStarted,
 } from '../events/events.ts';
+import { delegateEventOf } from '../index.ts';
 import { addUsage, NO_USAGE, type Usage } from '../model/model.ts';
 import type { Agent } from './agent.ts';
 import { CallSpans } from './call-spans.ts';
@@ -55,6 +56,8 @@ export class TurnSpans {
   #step: StepSpan | undefined;
   readonly #calls: CallSpans;
   #used: Usage = NO_USAGE;
+  /** Whether a delegate worked for the turn: the turn's sum holds what that cost too. */
+  #hasDelegated = false;
   #lastAt: number;
 
   constructor(instruments: Instruments, agent: Agent, parent: Context, event: TurnOpening, links: Link[]) {
@@ -144,6 +147,8 @@ export class TurnSpans {
         this.#stepDone(event);
         break;
       case 'tool.progress':
+        if (!this.#hasDelegated) this.#hasDelegated = delegateEventOf(event) !== undefined;
+        break;
       case 'tool.late':
       case 'events.dropped':
         break;
@@ -280,7 +285,7 @@ export class TurnSpans {
     const step = this.#step;
     this.#step = undefined;
     if (step === undefined) return;
-    if (event !== undefined && !step.isCommitted && !this.#isResumed) {
+    if (event !== undefined && !step.isCommitted && !this.#isResumed && !this.#hasDelegated) {
       // The response went beyond a limit, or broke off: what it cost stands in the turn's sum alone.
       const usage = usageLeft(event.usage, this.#used);
       step.add(usageAttributes(usage));

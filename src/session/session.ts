@@ -158,7 +158,8 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
     if (this.#active === undefined && this.#inbox.size === 0) return this.#start(this.#inbox.job(limits, { message }));
     const turn = this.#handle(this.#inbox.enqueue(message, limits));
     if (this.#active === undefined) this.#startNext();
-    else if (this.#gates.isWaiting) this.#active.interruption.stop({ kind: 'interrupted', reason: MOVED_ON });
+    else if (this.#gates.isWaiting || [...this.#children].some(child => child.gates.length > 0))
+      this.#active.interruption.stop({ kind: 'interrupted', reason: MOVED_ON });
     return turn;
   }
 

@@ -1,4 +1,5 @@
 /** Delegates on a page: what a loop within a loop asks, a person answers in the same message. */
+import type { UIMessage } from 'ai';
 import { defineLoop, defineRig, delegate, memoryStore, type Session } from 'looprig';
 import { type ScriptedReply, type ScriptedTool, scriptedModel, scriptedTool } from 'looprig/testing';
 import { describe, expect, it } from 'vitest';
@@ -87,7 +88,8 @@ describe('a delegate that asks', () => {
     const page = new PageChat(server.api, { messages: [before.messages[0]!] });
     await page.resumeStream();
     expect(page.openApprovals).toEqual(before.openApprovals);
-    expect(partsOf(page.last)).toEqual(partsOf(before.last));
+    const calls = (message: UIMessage): unknown[] => partsOf(message).filter(part => String(part).startsWith('tool-'));
+    expect(calls(page.last)).toEqual(calls(before.last)); // the text of a step that is under way is no event yet
     await page.decide(page.openApprovals[0]!, true);
     await page.decide(page.openApprovals[0]!, true);
     expect(pay.count).toBe(2);

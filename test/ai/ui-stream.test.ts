@@ -94,6 +94,32 @@ describe('the stream of a turn', () => {
     expect(late.message.metadata).toEqual(live.message.metadata);
   });
 
+  it('goes on with a message from wherever a page has got to, and ends with the same one', async () => {
+    const clock = manualClock();
+    const busy = Object.assign(new Error('busy'), { isRetryable: true });
+    const calls = ['Rome', 'Atlantis'].map((city, index) => ({ tool: 'weather', input: { city }, id: `c${index}` }));
+    const replies: readonly ScriptedReply[] = [
+      { text: 'I look.', deltas: 2, calls },
+      { text: 'I beg', error: busy, errorAfter: 3 },
+      { text: 'Once more.', calls: [{ tool: 'weather', input: { city: 'Oslo' }, id: 'c2' }] },
+      { text: 'Warm.', deltas: 3 },
+    ];
+    const session = await sessionOf(replies, {}, clock);
+    const turn = session.submit('?');
+    const read = readPage(toUIMessageStream(turn));
+    await clock.runUntil(turn.result);
+    const { message, states } = await read;
+    expect(states.length).toBeGreaterThan(20);
+    for (const state of states) {
+      const rest = await readPage(toUIMessageStream(turn, { continues: state }), state);
+      expect(rest.errors).toEqual([]);
+      expect(partsOf(rest.message)).toEqual(partsOf(message));
+    }
+    const forged = { ...message, parts: [...message.parts, { type: 'step-start' as const }, ...message.parts] };
+    const { chunks } = await readPage(toUIMessageStream(turn, { continues: forged }), forged);
+    expect(typesOf(chunks)).toEqual(['start', 'finish']);
+  });
+
   it('says an error of a tool, and arguments that do not fit, as errors of the call', async () => {
     const session = await sessionOf([
       {

@@ -1,5 +1,6 @@
 /** Servers that mean harm, or know no better: what they do costs their own tools, and nothing else. */
-import { mcpToolset } from 'looprig/mcp';
+import { DefinitionError, LooprigError } from 'looprig';
+import { McpError, mcpToolset } from 'looprig/mcp';
 import { describe, expect, it } from 'vitest';
 import { childrenOf, odd, open, outputsOf, serverOf, wellBehaved } from './setup.ts';
 
@@ -17,7 +18,9 @@ describe('a server that does not start', () => {
 
   it('is named with its command, its exit and its last lines', async () => {
     const program = `for (let i = 0; i < 1000; i++) console.error('line ' + i); process.exitCode = 7;`;
-    expect(await refusal({ name: 'broken', command: 'node', args: ['-e', program] })).toMatchObject({
+    const error = await refusal({ name: 'broken', command: 'node', args: ['-e', program] });
+    expect([McpError.is(error), LooprigError.is(error), DefinitionError.is(error)]).toEqual([true, true, false]);
+    expect(error).toMatchObject({
       name: 'McpError',
       kind: 'not_connected',
       server: 'broken',
@@ -257,6 +260,17 @@ describe('an answer to a call', () => {
     ];
     const outputs = await allAnswered(table.map(([result]) => `out({ id, result: ${result} });`));
     expect(outputs.map(output => 'value' in output && output.value)).toEqual(table.map(([, shown]) => shown));
+  });
+
+  it('that is long is cut within the limit of the loop, whatever its characters, also as an error', async () => {
+    const text = (more: string) =>
+      `return { ${more} content: [{ type: 'text', text: '日🙂'.repeat(200000) }, { type: 'text', text: 'x' }].slice(0, ${more === '' ? 2 : 1}) };`;
+    for (const output of await allAnswered([text(''), text('isError: true,')])) {
+      const shown = JSON.stringify('value' in output && output.value);
+      expect(Buffer.byteLength(shown)).toBeLessThan(103_000);
+      expect(shown).toMatch(/1400000 bytes left out here/);
+      expect(shown.isWellFormed()).toBe(true);
+    }
   });
 
   it('that is an error keeps being one', async () => {

@@ -149,6 +149,27 @@ it('what ignores its closed input and SIGTERM is killed, with what it has starte
   expect(await Promise.all(pids.map(isRunning))).toEqual([false, false]);
 });
 
+it('closing a session does not wait for a server that is being started again', async () => {
+  const file = join(folder, 'starts');
+  const program = wellBehaved(
+    '[{ name: "x", inputSchema: { type: "object" } }]',
+    'process.exit(3);',
+    `const { appendFileSync, readFileSync } = await import('node:fs');
+     appendFileSync(${JSON.stringify(file)}, '1 ');
+     if (readFileSync(${JSON.stringify(file)}, 'utf8').length >= 6) {
+       appendFileSync(${JSON.stringify(file)}, '.');
+       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+     }`,
+  );
+  const toolset = await mcpToolset(serverOf(program));
+  const calls = [{ tool: 'x' }];
+  const opened = await open([toolset], [{ calls }, { calls }]);
+  const turn = opened.session.submit('go');
+  await pidsIn(file); // it was started for the third time, and will not say a word
+  await opened.session.close();
+  expect((await turn.result).status).toBe('interrupted');
+});
+
 it('nothing is left of a server when the bind fails after it, or its own start does', async () => {
   const toolset = await mcpToolset(odd());
   const file = join(folder, 'started');
@@ -203,8 +224,10 @@ it('a server that always says that its list has changed is asked for it once bet
   const file = join(folder, 'lists');
   const program = wellBehaved(
     '[{ name: "x", inputSchema: { type: "object" } }]',
-    `for (let i = 0; i < 200; i++) out({ method: 'notifications/tools/list_changed' });
-     await new Promise(done => setTimeout(done, 50));
+    `for (let i = 0; i < 30; i++) {
+       out({ method: 'notifications/tools/list_changed' });
+       await new Promise(done => setTimeout(done, 5));
+     }
      return { content: [{ type: 'text', text: String(id) }] };`,
     `const { appendFileSync } = await import('node:fs');
      createInterface({ input: process.stdin }).on('line', line => {

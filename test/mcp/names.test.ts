@@ -115,6 +115,17 @@ it('what is read-only asks for nothing; anything else asks for mcp.call on the s
   ]);
 });
 
+it('a call may be made again after a crash where the server says that this does no harm, and is believed', async () => {
+  const idempotent = async (options: Parameters<typeof serverOf>[1]) => {
+    const toolset = await mcpToolset(serverOf(ANNOTATED, options));
+    const loop = defineLoop({ name: 'bound', model: scriptedModel([]), tools: [toolset] });
+    await using bound = await loop.bind({ sessionId: 'session', loopId: 'loop' });
+    return bound.tools.map(({ live }) => live.idempotent);
+  };
+  expect(await idempotent({})).toEqual([true, true, false, false, false]);
+  expect(await idempotent({ trustAnnotations: false })).toEqual(Array(5).fill(false));
+});
+
 it('everything asks where the server is not believed', async () => {
   const { requests } = await asked({ trustAnnotations: false });
   expect(requests.map(({ target }) => target)).toEqual(
