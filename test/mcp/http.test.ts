@@ -110,6 +110,36 @@ it('a server that leaves a part of the handshake unanswered is given up after it
   });
 });
 
+it('a server that knows no handshake is spoken to as it wants', async () => {
+  const { seen, options } = await serve(({ method, id }, response) => {
+    if (method === 'initialize') {
+      response.writeHead(400).end('no handshake here');
+      return true;
+    }
+    const results: Readonly<Record<string, object>> = {
+      'server/discover': {
+        supportedVersions: ['2026-07-28'],
+        capabilities: { tools: {} },
+        ttlMs: 0,
+        cacheScope: 'private',
+      },
+      'tools/list': { tools: [{ name: 'x', inputSchema: { type: 'object' } }], ttlMs: 0, cacheScope: 'private' },
+      'tools/call': { content: [{ type: 'text', text: 'as it wants' }] },
+    };
+    const result = { resultType: 'complete', ...results[method] };
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+    return true;
+  });
+  const toolset = await mcpToolset(options);
+  expect(await outputsOf([toolset], calls)).toEqual([{ type: 'text', value: 'as it wants' }]);
+  const call = seen.find(({ method }) => method === 'tools/call');
+  expect(call?.headers).toMatchObject({
+    'mcp-protocol-version': '2026-07-28',
+    'mcp-method': 'tools/call',
+    'mcp-name': 'x',
+  });
+});
+
 it('a list that never comes is given up after its time', async () => {
   const { options } = await serve(({ method }) => (method === 'tools/list' ? undefined : false));
   await expect(mcpToolset({ ...options, connectTimeoutMs: 500 })).rejects.toMatchObject({
