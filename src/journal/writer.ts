@@ -10,6 +10,9 @@ import type { Clock } from '../clock.ts';
 import { JournalError } from '../errors.ts';
 import type { JournalEntry, JournalRecord, JournalStore } from './journal.ts';
 
+/** An entry on its way to become a record. */
+type Unnumbered = JournalEntry & { seq?: number; at?: number };
+
 export class JournalWriter {
   readonly #store: JournalStore;
   readonly #sessionId: string;
@@ -55,7 +58,10 @@ export class JournalWriter {
     const at = this.#clock.now();
     for (const entry of entries) {
       this.#numbered += 1;
-      this.#pending.push(Object.freeze(Object.assign(entry, { seq: this.#numbered, at })));
+      const record = entry as Unnumbered;
+      record.seq = this.#numbered;
+      record.at = at;
+      this.#pending.push(Object.freeze(record as JournalRecord));
     }
   }
 

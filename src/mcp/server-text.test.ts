@@ -13,6 +13,8 @@ it.each([
   ['docker run -i image/name:tag', 'name-tag', 'docker', ['run', '-i', 'image/name:tag']],
   ['/usr/bin/my_server', 'my_server', '/usr/bin/my_server', []],
   [`  "a program" 'it''s' one\\ word "say \\"so\\"" ''`, 'a-program', 'a program', ['its', 'one word', 'say "so"', '']],
+  ['node ./node_modules/my-server/dist/index.js', 'my-server', 'node', ['./node_modules/my-server/dist/index.js']],
+  ['node index.js', 'index', 'node', ['index.js']],
   ['npx', 'npx', 'npx', []],
 ])('%s is a command', (line, name, command, args) => {
   expect(parseMcpServer(line)).toEqual({ name, command, args });

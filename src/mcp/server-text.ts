@@ -20,6 +20,9 @@ export function parseMcpServer(line: string): McpToolsetOptions {
 /** Programs that start others: the first argument that is none of their options says what runs. */
 const STARTERS = /^(?:npx|bunx|pnpx|uvx|node|bun|deno|python3?|docker)(?:\.exe|\.cmd)?$/;
 
+/** Parts of a path that every server has. */
+const SAYS_NOTHING = /^(?:\.+|(?:index|main|cli|server|mod)(?:\.\w+)?|dist|build|lib|src|bin|out)$/;
+
 function subjectOf(command: string, args: readonly string[]): string {
   const program = command.split(/[\\/]/).at(-1) ?? command;
   if (!STARTERS.test(program)) return program;
@@ -27,7 +30,8 @@ function subjectOf(command: string, args: readonly string[]): string {
 }
 
 function nameFrom(subject: string): string {
-  const last = subject.split(/[\\/]/).at(-1) ?? subject;
+  const parts = subject.split(/[\\/]/).filter(part => part !== '');
+  const last = parts.findLast(part => !SAYS_NOTHING.test(part)) ?? parts.at(-1) ?? '';
   const name = last
     .replace(/(?<=.)@[^@]*$/, '')
     .replace(/\.[cm]?[jt]s$/, '')

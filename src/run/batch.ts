@@ -38,8 +38,10 @@ export async function runBatch(
   budget: Budget,
   recorded?: RecordedBatch,
 ): Promise<BatchOutcome> {
-  const prepared = await prepareAll(turn, calls, recorded);
-  const permitted = await permitAll(turn, stepId, calls, prepared, recorded);
+  const preparing = prepareAll(turn, calls, recorded);
+  const prepared = preparing instanceof Promise ? await preparing : preparing;
+  const asks = recorded !== undefined || prepared.some(({ call }) => call !== undefined && call.access.length > 0);
+  const permitted = asks ? await permitAll(turn, stepId, calls, prepared, recorded) : prepared;
   if (recorded?.isAnnounced !== true) announce(turn, stepId, calls, prepared);
   return new BatchRun(turn, stepId, calls, permitted, repeat, budget, recorded).run();
 }
@@ -57,16 +59,35 @@ export function refuseBatch(
   return { endTurn: undefined, leftBehind: [] };
 }
 
-async function prepareAll(
+/** Prepares all calls in their order; a promise only where a schema or a tool is async. */
+function prepareAll(
   turn: TurnContext,
   calls: readonly RequestedCall[],
   recorded: RecordedBatch | undefined,
-): Promise<readonly Preparation[]> {
+): readonly Preparation[] | Promise<readonly Preparation[]> {
   const prepared: Preparation[] = [];
-  for (const call of calls) {
+  for (let index = 0; index < calls.length; index++) {
+    const call = calls[index]!;
     const preparation = recordedAnswer(turn, call, recorded) ?? prepareCall(turn, call);
-    // Only a schema or a tool that is async costs a wait here, so that the response and the starts can go in one append.
-    prepared.push(preparation instanceof Promise ? await inTime(turn, preparation) : preparation);
+    if (preparation instanceof Promise) return prepareRest(turn, calls, recorded, prepared, index, preparation);
+    prepared.push(preparation);
+  }
+  return prepared;
+}
+
+/** Goes on with the preparation that is async at `index`. */
+async function prepareRest(
+  turn: TurnContext,
+  calls: readonly RequestedCall[],
+  recorded: RecordedBatch | undefined,
+  prepared: Preparation[],
+  index: number,
+  preparation: Promise<Preparation>,
+): Promise<readonly Preparation[]> {
+  prepared.push(await inTime(turn, preparation));
+  for (const call of calls.slice(index + 1)) {
+    const next = recordedAnswer(turn, call, recorded) ?? prepareCall(turn, call);
+    prepared.push(next instanceof Promise ? await inTime(turn, next) : next);
   }
   return prepared;
 }

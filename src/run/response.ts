@@ -72,7 +72,7 @@ type Block =
 export class ResponseBuilder {
   readonly #blocks: Block[] = [];
   /** Blocks that still grow, by what the provider gives as their id: it may be anything. */
-  readonly #open = { text: new Map<unknown, OpenBlock>(), reasoning: new Map<unknown, OpenBlock>() };
+  #open: { readonly text: Map<unknown, OpenBlock>; readonly reasoning: Map<unknown, OpenBlock> } | undefined;
   /** The block that grew last: most deltas are for the same one, and need no look into the map. */
   #growing: OpenBlock | undefined;
   readonly #calls: { id: string; toolName: string; inputText: string; metadata: Metadata }[] = [];
@@ -241,7 +241,7 @@ export class ResponseBuilder {
   #blockOf(kind: 'text' | 'reasoning', id: unknown): OpenBlock {
     const last = this.#growing;
     if (last !== undefined && last.id === id && last.kind === kind && !last.sealed) return last;
-    const open = this.#open[kind].get(id);
+    const open = this.#open?.[kind].get(id);
     if (open === undefined) return this.#start(kind, id, undefined);
     this.#growing = open;
     return open;
@@ -249,6 +249,7 @@ export class ResponseBuilder {
 
   #start(kind: 'text' | 'reasoning', id: unknown, metadata: Metadata): OpenBlock {
     const block: OpenBlock = { kind, id, text: '', metadata: metadataOf(`${kind}-start`, metadata), sealed: false };
+    this.#open ??= { text: new Map(), reasoning: new Map() }; // a response that comes whole has none
     this.#open[kind].set(id, block);
     this.#growing = block;
     this.#blocks.push(block);
@@ -256,11 +257,11 @@ export class ResponseBuilder {
   }
 
   #end(kind: 'text' | 'reasoning', id: unknown, metadata: Metadata): void {
-    const block = this.#open[kind].get(id);
+    const block = this.#open?.[kind].get(id);
     if (block === undefined) return;
     block.sealed = true;
     if (metadata !== undefined) block.metadata = metadataOf(`${kind}-end`, metadata);
-    this.#open[kind].delete(id);
+    this.#open?.[kind].delete(id);
   }
 
   #call({ toolCallId, toolName, input, providerMetadata }: ToolCall): void {

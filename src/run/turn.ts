@@ -149,8 +149,10 @@ class TurnRun {
     const { turnId, behaviour } = this.#turn;
     const near = this.#closing === undefined ? this.#budget.near() : [];
     const started: JournalEntry = { type: 'step.started', turnId, stepId, step: this.#step };
-    const entries = hasBegun ? [] : [started, ...nearEntries(near, turnId, stepId)];
-    await this.#turn.append([...this.#turn.takeSteered(), ...entries]);
+    const entries: JournalEntry[] = hasBegun ? [] : [started];
+    if (near.length > 0 && !hasBegun) entries.push(...nearEntries(near, turnId, stepId));
+    const steered = this.#turn.takeSteered();
+    await this.#turn.append(steered.length === 0 ? entries : [...steered, ...entries]);
     const line = this.#line ?? (this.#step === 1 && this.#endsWithAssistant() ? GO_ON : undefined);
     this.#line = undefined;
     if (!behaviour.announceLimits || near.length === 0) return line;

@@ -1,4 +1,7 @@
 /** Two servers with tools of one name, a name that providers refuse, and what a call asks permission for. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { type AccessRequest, defineLoop, defineRig, defineTool } from 'looprig';
 import { mcpToolset } from 'looprig/mcp';
 import { collect, scriptedModel } from 'looprig/testing';
@@ -141,8 +144,7 @@ it('a tool that has become read-only since it was listed still asks, and one tha
      if (existsSync(process.env.FLAG)) tools = [{ name: 'x' }, { name: 'y', annotations: { readOnlyHint: true } }];
      else writeFileSync(process.env.FLAG, '');`,
   );
-  const { mkdtemp, rm } = await import('node:fs/promises');
-  const folder = await mkdtemp('/tmp/looprig-mcp-');
+  const folder = await mkdtemp(join(tmpdir(), 'looprig-mcp-'));
   const toolset = await mcpToolset(serverOf(program, { env: { FLAG: `${folder}/flag` } }));
   await using opened = await open([toolset], [{ calls: [{ tool: 'x' }, { tool: 'y' }] }, { text: 'done' }], {
     gate: {},
