@@ -63,7 +63,7 @@ export class ServerProcess {
       windowsHide: true,
     });
     return new Promise((resolve, reject) => {
-      child.once('error', reject);
+      child.on('error', reject); // once it runs, an error says nothing that its end does not
       child.once('spawn', () => {
         if (child.pid !== undefined) trackGroup(child.pid);
         resolve(new ServerProcess(child, graceMs));

@@ -2,10 +2,15 @@
 
 const LINE_END = 0x0a;
 
+/** What is kept between two lines. */
+const SMALL = 65_536;
+
 /** Splits bytes into lines of UTF-8 text, however they were cut into chunks. A line that is longer than `longest` bytes throws. */
 export class LineReader {
   readonly #longest: number;
-  #parts: Uint8Array[] = [];
+  readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  /** The beginning of a line; it grows by doubling, so that a line that comes byte by byte costs no more than one that comes at once. */
+  #buffer = new Uint8Array(1_024);
   #length = 0;
 
   constructor(longest: number) {
@@ -24,18 +29,21 @@ export class LineReader {
   }
 
   #keep(bytes: Uint8Array): void {
-    this.#length += bytes.length;
-    if (this.#length > this.#longest) {
-      this.#parts = [];
-      throw new RangeError(`it sent a message of more than ${this.#longest} bytes`);
+    const length = this.#length + bytes.length;
+    if (length > this.#longest) throw new RangeError(`it sent a message of more than ${this.#longest} bytes`);
+    if (length > this.#buffer.length) {
+      const larger = new Uint8Array(Math.max(length, 2 * this.#buffer.length));
+      larger.set(this.#buffer.subarray(0, this.#length));
+      this.#buffer = larger;
     }
-    if (bytes.length > 0) this.#parts.push(bytes);
+    this.#buffer.set(bytes, this.#length);
+    this.#length = length;
   }
 
   #take(): string {
-    const text = Buffer.concat(this.#parts, this.#length).toString('utf8');
-    this.#parts = [];
+    const text = this.#decoder.decode(this.#buffer.subarray(0, this.#length));
     this.#length = 0;
+    if (this.#buffer.length > SMALL) this.#buffer = new Uint8Array(1_024);
     return text.endsWith('\r') ? text.slice(0, -1) : text;
   }
 }
