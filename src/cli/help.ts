@@ -54,6 +54,8 @@ Options
                      allow it; none: deny it (default: ask in a terminal, else
                      none)
   --allow-commands   offer the tool that runs programs
+  --mcp SERVER       offer the tools of an MCP server: a command in quotes, or
+                     an address; may be given again
   --no-stream        ask for whole responses
   --reasoning LEVEL  how much the model is to think, and that it shows it:
                      none, minimal, low, medium or high (default: as the
@@ -126,6 +128,8 @@ Options
   --workspace DIR    another folder
   --model MODEL      another model
   --allow-commands   offer the tool that runs programs
+  --mcp SERVER       offer the tools of an MCP server: a command in quotes, or
+                     an address; may be given again
   --no-stream        ask for whole responses
   --reasoning LEVEL  none, minimal, low, medium or high
   --hide-reasoning   do not show what the model thinks

@@ -11,6 +11,7 @@ import {
   WorkspaceError,
 } from '../index.ts';
 import type { Host } from './host.ts';
+import { serverTools } from './mcp-servers.ts';
 import { type ChosenModel, chooseModel } from './models.ts';
 import { type Approval, parseResumeOptions, type RunOptions, type TurnOptions } from './options.ts';
 import { defineRunLoop } from './run-loop.ts';
@@ -104,7 +105,7 @@ export async function openToAnswer(
   const found = await findStored(given, options, host);
   const kept = await readSettings(found.place, found.stored.sessionId);
   const chosen = await chooseModel('demo', host.env, false);
-  const settings = settle(options, { ...kept, model: 'demo' });
+  const settings = { ...settle(options, { ...kept, model: 'demo' }), mcp: [] }; // nothing is called here
   return openFound(found, { chosen, options, settings, approval: 'ask', host });
 }
 
@@ -164,7 +165,7 @@ const GATES: Readonly<Record<Approval, GateOptions>> = Object.freeze({
 async function openRig(parts: RigParts): Promise<Session> {
   const { chosen, options, settings, approval, store, host, sessionId, shown } = parts;
   const rig = defineRig({
-    loops: [defineRunLoop(chosen, options, settings)],
+    loops: [defineRunLoop(chosen, options, settings, await serverTools(settings.mcp))],
     workspace: settings.workspace,
     store,
     gate: GATES[approval],

@@ -43,6 +43,8 @@ export interface TurnOptions extends StoreOptions, ShownOptions {
   /** `undefined`: ask where a person can answer, else deny. */
   readonly approve: Approval | undefined;
   readonly allowCommands: boolean;
+  /** Servers of tools, as they were given: commands and addresses. */
+  readonly mcp: readonly string[];
   readonly stream: boolean;
   readonly reasoning: ReasoningLevel | undefined;
   readonly help: boolean;
@@ -65,6 +67,7 @@ const RESUME_TABLE = {
   model: { type: 'string' },
   approve: { type: 'string' },
   'allow-commands': { type: 'boolean' },
+  mcp: { type: 'string', multiple: true },
   'no-stream': { type: 'boolean' },
   reasoning: { type: 'string' },
   'hide-reasoning': { type: 'boolean' },
@@ -123,6 +126,7 @@ function readTurnOptions(given: Given): TurnOptions {
       value => `--approve must be one of ${APPROVALS.join(', ')}, not "${value}"`,
     ),
     allowCommands: given.has('allow-commands'),
+    mcp: given.texts('mcp'),
     stream: !given.has('no-stream'),
     reasoning: oneOf(
       given.text('reasoning'),

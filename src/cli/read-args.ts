@@ -2,8 +2,10 @@
 import { parseArgs } from 'node:util';
 import { UsageError } from './usage-error.ts';
 
-/** The options of a command: whether they take a value, and their one letter if they have one. */
-export type OptionTable = Readonly<Record<string, { readonly type: 'string' | 'boolean'; readonly short?: string }>>;
+/** The options of a command: whether they take a value, their one letter if they have one, and whether they may be given again. */
+export type OptionTable = Readonly<
+  Record<string, { readonly type: 'string' | 'boolean'; readonly short?: string; readonly multiple?: true }>
+>;
 
 /** What was given. */
 export interface Given {
@@ -12,12 +14,15 @@ export interface Given {
   has(name: string): boolean;
   /** The value of an option; `undefined` where it was not given. */
   text(name: string): string | undefined;
+  /** All values of an option that may be given again, in their order. */
+  texts(name: string): readonly string[];
 }
 
 /** Reads the arguments of `command`. Throws `UsageError` for an option that there is not, is given twice, or has no value where it needs one. */
 export function readArgs(command: string, options: OptionTable, args: readonly string[]): Given {
   const { tokens } = parseArgs({ args: [...args], options, allowPositionals: true, strict: false, tokens: true });
   const values = new Map<string, string | true>();
+  const lists = new Map<string, string[]>();
   const positionals: string[] = [];
   for (const token of tokens) {
     if (token.kind === 'positional') positionals.push(token.value);
@@ -26,6 +31,10 @@ export function readArgs(command: string, options: OptionTable, args: readonly s
     const option = Object.hasOwn(options, name) ? options[name] : undefined;
     if (option === undefined) {
       throw new UsageError(`there is no option ${rawName}: "looprig ${command} --help" lists them`);
+    }
+    if (option.multiple === true) {
+      lists.set(name, [...(lists.get(name) ?? []), requireValue(command, token)]);
+      continue;
     }
     if (values.has(name)) throw new UsageError(`${rawName} is given twice: give it once`);
     values.set(name, option.type === 'boolean' ? requireNoValue(token) : requireValue(command, token));
@@ -37,6 +46,7 @@ export function readArgs(command: string, options: OptionTable, args: readonly s
       const value = values.get(name);
       return typeof value === 'string' ? value : undefined;
     },
+    texts: name => lists.get(name) ?? [],
   };
 }
 

@@ -1,5 +1,5 @@
 /** The loop that `looprig run` runs. */
-import { defineLoop, type LoopDefinition, type ModelSettings } from '../index.ts';
+import { defineLoop, type LoopDefinition, type ModelSettings, type ToolDefinition } from '../index.ts';
 import { workspaceTools } from '../workspace/index.ts';
 import type { ChosenModel } from './models.ts';
 import type { ModeName, TurnOptions } from './options.ts';
@@ -17,11 +17,12 @@ export const MOST_TRIES: number = MODEL_RETRIES + 1;
 
 const READ_ONLY = 'You may only read: change nothing, and say what you would change instead.';
 
-/** The loop for these options: the workspace tools, or those that came with the model, in two modes. */
+/** The loop for these options: the workspace tools and those of servers, or those that came with the model, in two modes. */
 export function defineRunLoop(
   chosen: ChosenModel,
   { limits, stream, mode }: Pick<TurnOptions, 'limits' | 'stream' | 'mode'>,
   run: RunSettings,
+  servers: readonly ToolDefinition[],
 ): LoopDefinition<'run', ModeName> {
   const { model, tools } = chosen;
   const { allowCommands } = run;
@@ -29,7 +30,7 @@ export function defineRunLoop(
     name: 'run',
     model,
     system: SYSTEM,
-    tools: tools ?? workspaceTools({ runCommand: allowCommands }),
+    tools: tools ?? [...workspaceTools({ runCommand: allowCommands }), ...servers],
     limits,
     stream,
     settings: settings(chosen, run),

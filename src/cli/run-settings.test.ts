@@ -15,7 +15,14 @@ beforeEach(async () => {
 afterEach(() => rm(join(place.file, '..'), { recursive: true, force: true }));
 
 const SETTINGS: RunSettings = {
-  ...{ model: 'replay:a.json', workspace: 'folder', allowCommands: true, reasoning: 'low', asks: true },
+  ...{
+    model: 'replay:a.json',
+    workspace: 'folder',
+    allowCommands: true,
+    reasoning: 'low',
+    asks: true,
+    mcp: ['npx server'],
+  },
 };
 
 it('what is kept comes back with absolute paths, is for this user alone, and leaves no draft', async () => {
@@ -48,7 +55,7 @@ describe('settings', () => {
       'are the defaults where nothing is said',
       [],
       {},
-      { model: 'demo', workspace: '.', allowCommands: false, asks: false },
+      { model: 'demo', workspace: '.', allowCommands: false, asks: false, mcp: [] },
     ],
     ['are those of the session', [], SETTINGS, SETTINGS],
     ['are what is said now, before those of the session', ['--workspace', 'b'], SETTINGS, { workspace: 'b' }],

@@ -14,6 +14,8 @@ export interface RunSettings {
   /** A folder; absolute where it is kept. */
   readonly workspace: string;
   readonly allowCommands: boolean;
+  /** Servers of tools: commands and addresses. */
+  readonly mcp: readonly string[];
   readonly reasoning: ReasoningLevel | undefined;
   /** Calls ask, also where nobody can answer at once. What allows calls is never kept. */
   readonly asks: boolean;
@@ -30,6 +32,7 @@ export function settle(options: TurnOptions, kept: Partial<RunSettings>): RunSet
     model: options.model ?? kept.model ?? 'demo',
     workspace: options.workspace ?? kept.workspace ?? '.',
     allowCommands: options.allowCommands || kept.allowCommands === true,
+    mcp: options.mcp.length > 0 ? options.mcp : (kept.mcp ?? []),
     reasoning: options.reasoning ?? (options.model === undefined ? kept.reasoning : undefined),
     asks: options.approve === undefined ? kept.asks === true : options.approve === 'ask',
   };
@@ -40,12 +43,13 @@ export async function readSettings(place: StorePlace, sessionId: string): Promis
   try {
     const kept: unknown = JSON.parse(await readFile(settingsFile(place, sessionId), 'utf8'));
     if (typeof kept !== 'object' || kept === null) return {};
-    const { model, workspace, allowCommands, reasoning, asks } = kept as Record<string, unknown>;
+    const { model, workspace, allowCommands, reasoning, asks, mcp } = kept as Record<string, unknown>;
     return {
       ...(typeof model === 'string' && { model }),
       ...(typeof workspace === 'string' && { workspace }),
       ...(allowCommands === true && { allowCommands }),
       ...(asks === true && { asks }),
+      ...(Array.isArray(mcp) && { mcp: mcp.filter(server => typeof server === 'string') }),
       ...(typeof reasoning === 'string' && { reasoning: reasoning as ReasoningLevel }),
     };
   } catch {
