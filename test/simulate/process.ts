@@ -40,7 +40,10 @@ interface Input {
   readonly edited?: boolean;
 }
 
-const NEVER: Promise<never> = new Promise(() => {});
+/** A promise of its own each time: what waits for one that is shared would be kept for ever. */
+function never(): Promise<never> {
+  return new Promise(() => {});
+}
 
 /** A provider that says how long to wait: no jitter, so that a seed gives the same run each time. */
 const BUSY = Object.assign(new Error('busy'), { isRetryable: true, responseHeaders: { 'retry-after-ms': '30' } });
@@ -114,9 +117,9 @@ export class Process {
   }
 
   #append(sessionId: string, expectedSeq: number, records: readonly JournalRecord[]): void | Promise<void> {
-    if (this.#isDead) return NEVER;
+    if (this.#isDead) return never();
     this.#counts.append += 1;
-    if (this.#endsAt('append', false) && this.#isDead) return NEVER;
+    if (this.#endsAt('append', false) && this.#isDead) return never();
     const fault = this.#fault?.nth === this.#counts.append ? this.#fault : undefined;
     const { storeMs } = this.#plan;
     const write = (): void => {
@@ -126,7 +129,7 @@ export class Process {
     };
     if (storeMs === 0) {
       write();
-      return this.#endsAt('append', true) && this.#isDead ? NEVER : undefined;
+      return this.#endsAt('append', true) && this.#isDead ? never() : undefined;
     }
     return new Promise<void>((resolve, reject) => {
       this.clock.setTimer(() => {
@@ -169,7 +172,7 @@ export class Process {
   #reply(request: ModelRequest): ScriptedReply | Promise<never> {
     this.#counts.request += 1;
     if (this.#isDead || this.#endsAt('request', this.#crash?.after === true)) {
-      if (this.#isDead) return NEVER;
+      if (this.#isDead) return never();
     }
     assertPaired(request.prompt);
     const { turn, step } = placeIn(request);
@@ -247,12 +250,12 @@ export class Process {
 
   /** Never a bare promise of nothing, to keep the tool's type simple. */
   #run(given: Input, call: ToolCall): Promise<string> {
-    if (this.#isDead) return NEVER;
+    if (this.#isDead) return never();
     this.#counts.effect += 1;
-    if (this.#endsAt('effect', false) && this.#isDead) return NEVER;
+    if (this.#endsAt('effect', false) && this.#isDead) return never();
     const { turn, step, index } = given;
     this.#disk.effect({ callId: call.callId, life: this.life, turn, step, index });
-    if (this.#endsAt('effect', true) && this.#isDead) return NEVER;
+    if (this.#endsAt('effect', true) && this.#isDead) return never();
     return this.#behave(this.planOf(given)!, given, call);
   }
 
@@ -260,7 +263,7 @@ export class Process {
     const wait = (ms: number): Promise<void> => new Promise(resolve => this.clock.setTimer(resolve, ms));
     switch (plan.does) {
       case 'hangs':
-        return NEVER;
+        return never();
       case 'heeds':
         return new Promise<never>((_, reject) => {
           call.signal.addEventListener('abort', () => reject(call.signal.reason));
@@ -270,7 +273,7 @@ export class Process {
       default:
         await wait(plan.ms);
     }
-    if (this.#isDead) return NEVER;
+    if (this.#isDead) return never();
     if (plan.does === 'throws') throw new Error(`failed after ${plan.ms}`);
     if (plan.does === 'ends') return toolResult('that is all', { endTurn: true }) as never;
     if (plan.does === 'nothing') return '';
