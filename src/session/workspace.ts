@@ -32,9 +32,19 @@ export async function openWorkspace(root: string): Promise<Workspace> {
       `the workspace root must be the path of a folder, not ${show(root)}`,
     );
   }
-  const platform = { files: await import('node:fs/promises'), paths: await import('node:path') };
+  const platform = await loadPlatform(root);
   const asGiven = platform.paths.resolve(root);
   return Object.freeze(new FolderWorkspace(platform, await realRoot(platform, root), asGiven));
+}
+
+async function loadPlatform(root: string): Promise<Platform> {
+  try {
+    return { files: await import('node:fs/promises'), paths: await import('node:path') };
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : 'it cannot be loaded';
+    const what = `a folder as workspace needs Node's file system, which is not here: give a workspace of your own (${reason})`;
+    throw new WorkspaceError('invalid_root', root, what, { cause });
+  }
 }
 
 async function realRoot({ files }: Platform, root: string): Promise<string> {

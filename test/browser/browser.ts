@@ -15,10 +15,12 @@ export interface TestBrowser extends AsyncDisposable {
   open(url: string): Promise<TestPage>;
 }
 
-export interface TestPage extends AsyncDisposable {
+interface TestPage extends AsyncDisposable {
   readonly page: Page;
   /** Everything that must not happen: requests to elsewhere, errors that nothing caught, what React complains of. */
   readonly complaints: readonly string[];
+  /** A picture of the page, for whoever names a folder for it in LOOPRIG_SCREENSHOTS. */
+  snap(name: string): Promise<void>;
 }
 
 export async function startBrowser(): Promise<TestBrowser> {
@@ -49,7 +51,15 @@ async function openPage(browser: Browser, url: string): Promise<TestPage> {
     }
   });
   await page.goto(url);
-  return { page, complaints, [Symbol.asyncDispose]: () => context.close() };
+  return {
+    page,
+    complaints,
+    async snap(name) {
+      const folder = process.env.LOOPRIG_SCREENSHOTS;
+      if (folder !== undefined && folder !== '') await page.screenshot({ path: join(folder, `${name}.png`) });
+    },
+    [Symbol.asyncDispose]: () => context.close(),
+  };
 }
 
 async function launch(): Promise<Browser> {

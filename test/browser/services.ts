@@ -25,7 +25,7 @@ export interface Esbuild {
   stop(): Promise<void>;
 }
 
-export interface BuildResult {
+interface BuildResult {
   readonly outputFiles: readonly { readonly text: string }[];
   readonly metafile: {
     readonly inputs: Readonly<Record<string, unknown>>;
@@ -57,13 +57,13 @@ export interface Browser {
   close(): Promise<void>;
 }
 
-export interface BrowserContext {
+interface BrowserContext {
   route(pattern: string, handle: (route: Route) => Promise<void>): Promise<void>;
   newPage(): Promise<Page>;
   close(): Promise<void>;
 }
 
-export interface Route {
+interface Route {
   request(): { url(): string };
   continue(): Promise<void>;
   abort(reason: string): Promise<void>;
@@ -76,20 +76,21 @@ export interface Page {
   reload(): Promise<unknown>;
   /** Runs an expression in the page. */
   evaluate(expression: string): Promise<unknown>;
-  getByRole(role: string, options?: { readonly name?: string; readonly exact?: boolean }): Locator;
-  getByText(text: string, options?: { readonly exact?: boolean }): Locator;
+  getByRole(role: string, options?: { readonly name: string }): Locator;
   locator(selector: string): Locator;
   screenshot(options: { readonly path: string }): Promise<unknown>;
   setDefaultTimeout(ms: number): void;
 }
 
-export interface Locator {
+interface Locator {
+  nth(index: number): Locator;
+  getByRole(role: string, options?: { readonly name: string }): Locator;
   waitFor(options?: { readonly state?: 'visible' | 'hidden' }): Promise<void>;
   click(): Promise<void>;
   fill(text: string): Promise<void>;
   press(key: string): Promise<void>;
   count(): Promise<number>;
-  innerText(): Promise<string>;
+  textContent(): Promise<string | null>;
   allInnerTexts(): Promise<string[]>;
 }
 
