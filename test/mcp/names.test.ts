@@ -15,7 +15,7 @@ const tools = (...names: readonly string[]): string =>
   );
 const server = (name: string, program: string, more = {}) => serverOf(program, { name, env: { WHO: name }, ...more });
 
-it('two servers with one tool name are refused with both named, and work with a prefix', async () => {
+it('cases 47 and 49: two servers with one tool name are refused with both named, and work with a prefix', async () => {
   const program = tools('create_item');
   const dry = await mcpToolset(server('dry-run', program));
   const real = await mcpToolset(server('real', program));
@@ -34,7 +34,7 @@ it('two servers with one tool name are refused with both named, and work with a 
   ]);
 });
 
-it('names that differ only in what providers refuse are refused too, and so are those of a tool of the program', async () => {
+it('cases 47 and 50: names that differ only in what providers refuse are refused too, and so are those of a tool of the program', async () => {
   const one = await mcpToolset(server('one', tools('basic/search')));
   const other = await mcpToolset(server('other', tools('basic.search')));
   const own = defineTool({ name: 'basic_search', description: 'x', input: { type: 'object' }, execute: () => 'own' });

@@ -133,7 +133,7 @@ it.each(TABLE)('%s with %j is answered as it should be', async (tool, input, exp
   expect(await outputsOf([toolset], [{ tool, input }])).toEqual([expected]);
 });
 
-it('a huge result is cut within the limit of the loop, and says how much is left out', async () => {
+it('cases 45 and 46: a huge result is cut within the limit of the loop, and says how much is left out', async () => {
   const [output] = await outputsOf([toolset], [{ tool: 'huge' }]);
   expect(output?.type).toBe('text');
   const shown = String(output?.type === 'text' && output.value);
