@@ -28,7 +28,14 @@ export interface Outcome {
   /** Deltas that arrived at the reader of the library's public stream. */
   readonly deltas?: number;
   /** The ids of calls and of results in the history that the library leaves. */
-  readonly history?: { readonly calls: readonly string[]; readonly results: readonly string[] };
+  readonly history?: () => Ids | Promise<Ids>;
+  /** What is left to do after the run, and is not timed. */
+  readonly close?: () => Promise<void>;
+}
+
+export interface Ids {
+  readonly calls: readonly string[];
+  readonly results: readonly string[];
 }
 
 /** One run, prepared: what is called is what is timed. */
@@ -68,5 +75,5 @@ export const DESCRIPTION = 'Adds one.';
 /** The name of what was thrown, with the first words of its message. */
 export function nameOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return `threw ${String(thrown)}`;
-  return `threw ${thrown.name}: ${thrown.message.split('\n', 1)[0]?.slice(0, 80)}`;
+  return `threw ${thrown.name}: ${thrown.message.split('\n', 1)[0]?.slice(0, 60).trimEnd()}`;
 }

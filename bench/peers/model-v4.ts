@@ -34,6 +34,7 @@ function* partsOf(job: Job, calls: readonly Call[] | undefined) {
 }
 
 interface Request {
+  readonly abortSignal?: AbortSignal | undefined;
   readonly prompt: readonly { readonly role: string }[];
 }
 
@@ -51,11 +52,13 @@ export function modelV4(job: Job, stepAt: (request: Request) => number = stepOf)
     modelId: 'quick',
     supportedUrls: {},
     async doGenerate(request: Request) {
+      request.abortSignal?.throwIfAborted();
       const calls = callsOf(job, stepAt(request));
       if (calls !== undefined) return { content: calls.map(callPart), ...asks, warnings: [] };
       return { content: [{ type: 'text' as const, text: answerOf(job).join('') }], ...answers, warnings: [] };
     },
     async doStream(request: Request) {
+      request.abortSignal?.throwIfAborted();
       const parts = partsOf(job, callsOf(job, stepAt(request)));
       const stream = new ReadableStream({
         pull(controller) {

@@ -23,7 +23,11 @@ async function openRows({ store }: Job): Promise<Row | undefined> {
   return { append: message => void insert.run(JSON.stringify(message)), close: () => database.close() };
 }
 
-async function respond(model: Model, prompt: Message[], stream: boolean): Promise<{ content: unknown[]; deltas: number }> {
+async function respond(
+  model: Model,
+  prompt: Message[],
+  stream: boolean,
+): Promise<{ content: unknown[]; deltas: number }> {
   if (!stream) return { content: (await model.doGenerate({ prompt })).content, deltas: 0 };
   const content: unknown[] = [];
   let text = '';
@@ -48,7 +52,7 @@ async function loop(job: Job, model: Model, rows: Row | undefined): Promise<Outc
     const calls = (content as { type: string; toolCallId: string; input: string }[]).filter(
       part => part.type === 'tool-call',
     );
-    if (calls.length === 0) return { ended: 'answer', deltas, history: idsOf(messages) };
+    if (calls.length === 0) return { ended: 'answer', deltas, history: () => idsOf(messages) };
     const results = await Promise.all(
       calls.map(async ({ toolCallId, input }) => {
         const { n } = schema.parse(JSON.parse(input));
