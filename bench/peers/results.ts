@@ -9,7 +9,8 @@ const NO_PEERS = ['looprig', 'bare', 'empty'];
 
 export class Results {
   readonly libraries: readonly string[];
-  readonly rounds: number;
+  /** How many were measured whole. */
+  rounds = 0;
   readonly workloads: Workload[] = [];
   readonly #values = new Map<string, number[]>();
   readonly #reasons = new Map<string, string>();
@@ -17,9 +18,8 @@ export class Results {
   readonly #begun = loadavg()[0] ?? 0;
   #ended = 0;
 
-  constructor(libraries: readonly string[], rounds: number) {
+  constructor(libraries: readonly string[]) {
     this.libraries = libraries;
-    this.rounds = rounds;
   }
 
   add(library: string, workload: Workload, { figure, cannot, wallMs }: Answer): void {

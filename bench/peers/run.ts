@@ -22,6 +22,8 @@ const HERE = fileURLToPath(new URL('.', import.meta.url));
 const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '5' },
+    /** No round begins that would, as long as the one before, not end within so many minutes; the first always runs. */
+    minutes: { type: 'string', default: '60' },
     only: { type: 'string' },
     workloads: { type: 'string' },
     /** Tiny sizes: whether everything runs, not what it costs. */
@@ -44,6 +46,9 @@ const groups = choose('workloads', values.workloads, GROUPS);
 const rounds = Number(values.rounds);
 if (!Number.isSafeInteger(rounds) || rounds < 1)
   throw new Error(`--rounds must be a whole number from 1, not "${values.rounds}"`);
+
+const minutes = Number(values.minutes);
+if (!(minutes > 0)) throw new Error(`--minutes must be a number above 0, not "${values.minutes}"`);
 
 /** The other libraries are installed here, at the versions of the lock, and nowhere else; none of their scripts runs. */
 function install(): void {
@@ -78,7 +83,10 @@ const LIMIT_MS = 180_000;
 const turned = <T>(list: readonly T[], by: number): T[] => list.map((_, index) => list[(index + by) % list.length]!);
 
 async function measureAll(results: Results): Promise<void> {
-  for (let round = 0; round < rounds; round++) {
+  const end = performance.now() + minutes * 60_000;
+  let lastMs = 0;
+  for (let round = 0; round < rounds && (round === 0 || performance.now() + lastMs <= end); round++) {
+    const begun = performance.now();
     for (const whole of WORKLOADS.filter(workload => groups.includes(workload.group))) {
       const workload = values.try ? tiny(whole) : whole;
       const order = turned(libraries, round);
@@ -91,6 +99,8 @@ async function measureAll(results: Results): Promise<void> {
       }
       console.error(`round ${round + 1} of ${rounds}: ${workload.name} done, load ${loadavg()[0]?.toFixed(1)}`);
     }
+    lastMs = performance.now() - begun;
+    results.rounds = round + 1;
   }
 }
 
@@ -108,7 +118,7 @@ async function lookAtAll(results: Results): Promise<void> {
 }
 
 install();
-const results = new Results(libraries, rounds);
+const results = new Results(libraries);
 try {
   await measureAll(results);
   if (groups.includes('behaviour')) await lookAtAll(results);
