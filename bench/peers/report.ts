@@ -131,10 +131,19 @@ export function plotsOf(results: Results): Record<string, string> {
     : [];
   return {
     ...(lines.some(({ points }) => points.length > 1) && {
-      'cost-per-step.svg': linePlot('Cost of a step', 'W1: µs a step of one call, median', 'steps of the run', lines),
+      'cost-per-step.svg': linePlot(
+        'Cost of a step',
+        'W1: µs a step of one call, median; logarithmic scale',
+        'steps of the run',
+        lines,
+      ),
     }),
     ...(bars.length > 0 && {
-      'cost-per-call.svg': barPlot('Cost of a call', 'W2: µs a call in batches of 100, median', bars),
+      'cost-per-call.svg': barPlot(
+        'Cost of a call',
+        'W2: µs a call in batches of 100, median; logarithmic scale',
+        bars,
+      ),
     }),
   };
 }
