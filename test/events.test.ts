@@ -11,6 +11,7 @@ import {
 import { collect, manualClock, type ScriptedReply, scriptedModel, scriptedTool } from 'looprig/testing';
 import { describe, expect, it } from 'vitest';
 import { expectNextTurn, expectSound, insisting, open, play, reached, type SetUp, saying } from './cases/setup.ts';
+import { tamper } from './support/tamper.ts';
 import { watchedStore } from './support/watched-store.ts';
 
 const START = 1_700_000_000_000;
@@ -160,18 +161,6 @@ describe('the events of a turn', () => {
 });
 
 describe('nobody can change what happened', () => {
-  /** Writes over all that it can reach, as far as it is let. */
-  function tamper(value: unknown, seen: Set<object> = new Set()): void {
-    if (typeof value !== 'object' || value === null || seen.has(value)) return;
-    seen.add(value);
-    for (const key of Object.keys(value)) {
-      tamper(Reflect.get(value, key), seen);
-      Reflect.set(value, key, 'tampered');
-    }
-    Reflect.set(value, 'tampered', true);
-    if (Array.isArray(value)) Reflect.set(value, 'length', 0);
-  }
-
   it('observers and readers that write over all they are given reach neither the journal, nor other readers, nor the result', async () => {
     const store = watchedStore();
     const untouched = await eventful();

@@ -14,6 +14,7 @@ import {
   TOKENS_PER_STEP,
   type Trace,
 } from './support/scenario.ts';
+import { tamper } from './support/tamper.ts';
 
 const RUNS = 2_000;
 const TIME = 120_000;
@@ -188,19 +189,6 @@ it(
 it('invariant 4: beyond a limit nothing runs', () => holds(nothingBeyondLimits), TIME);
 
 it('invariant 7: a turn has exactly one terminal event, and settles in bounded time', () => holds(oneEndInTime), TIME);
-
-/** Writes over all that it can reach, as far as it is let. */
-function tamper(value: unknown, seen: Set<object> = new Set()): void {
-  if (typeof value !== 'object' || value === null || seen.has(value) || value instanceof AbortSignal) return;
-  seen.add(value);
-  for (const key of Object.keys(value)) {
-    if (key === 'abortSignal') continue; // the scripted model looks at it
-    tamper(Reflect.get(value, key), seen);
-    Reflect.set(value, key, 'tampered');
-  }
-  Reflect.set(value, 'tampered', true);
-  if (Array.isArray(value)) Reflect.set(value, 'length', 0);
-}
 
 /** A tool, a middleware, an observer, a reader and a model that change and break whatever they are given. */
 function hostile(): Company {

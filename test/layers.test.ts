@@ -8,7 +8,7 @@ const source = fileURLToPath(new URL('../src/', import.meta.url));
 
 /** From the bottom up: a file imports from its own layer and from those below it. Single files stand under their name. */
 const LAYERS: readonly (readonly string[])[] = [
-  ['errors.ts', 'clock.ts', 'show.ts', 'freeze.ts', 'model'],
+  ['errors.ts', 'clock.ts', 'show.ts', 'freeze.ts', 'node', 'model'],
   ['define'],
   ['journal', 'events'],
   ['bind'],
@@ -29,7 +29,7 @@ const WAYS_UP: ReadonlySet<string> = new Set([
 const SQLITE = 'journal/sqlite/index.ts';
 
 /** The part of the package that runs on any platform. */
-const isCore = (file: string): boolean => !/^(cli|workspace|testing|mcp|journal\/sqlite)\//.test(file);
+const isCore = (file: string): boolean => !/^(cli|workspace|testing|mcp|node|journal\/sqlite)\//.test(file);
 
 interface Import {
   /** Paths from `src`, with forward slashes; `to` is as written where it is a package. */
@@ -138,7 +138,9 @@ describe('the sources', () => {
     expect(own.length).toBeGreaterThan(20);
     const isTheirs = (to: string): boolean => to.startsWith('@modelcontextprotocol/') || to.startsWith('node:');
     const foreign = own
-      .filter(({ to }) => !/^(mcp\/|define\/|(errors|show)\.ts$|@noble\/)/.test(to) && !isTheirs(to))
+      .filter(
+        ({ to }) => !/^(mcp\/|define\/|(errors|show)\.ts$|node\/process-group\.ts$|@noble\/)/.test(to) && !isTheirs(to),
+      )
       .map(({ from, to }) => `${from} -> ${to}`);
     expect(foreign).toEqual([]);
     const atRuntime = own.filter(({ to, kind }) => isTheirs(to) && kind !== 'type');
@@ -166,6 +168,7 @@ describe('the sources', () => {
   it('of the core import no Node module, but for one that is loaded when it is needed', () => {
     const ofNode = imports.filter(({ from, to, kind }) => isCore(from) && to.startsWith('node:') && kind !== 'type');
     expect(ofNode.filter(({ kind }) => kind === 'value')).toEqual([]);
+    expect(imports.filter(({ from, to }) => isCore(from) && to.startsWith('node/'))).toEqual([]);
     expect(new Set(ofNode.map(({ from }) => from))).toEqual(new Set(['session/workspace.ts']));
   });
 

@@ -32,6 +32,7 @@ import {
   saying,
 } from './cases/setup.ts';
 import { streamOf } from './support/stream-of.ts';
+import { tamper } from './support/tamper.ts';
 
 const done: ScriptedReply = { text: 'done' };
 const asks: ScriptedReply = { calls: [{ tool: 't', id: 'c1', input: { n: 1 } }] };
@@ -946,16 +947,4 @@ describe('a model that breaks its contract', () => {
 
 function nested(depth: number): string {
   return `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
-}
-
-/** Writes over all that it can reach, as far as it is let. */
-function tamper(value: unknown, seen: Set<object> = new Set()): void {
-  if (typeof value !== 'object' || value === null || seen.has(value) || value instanceof AbortSignal) return;
-  seen.add(value);
-  for (const key of Object.keys(value)) {
-    if (key === 'abortSignal') continue; // the scripted model looks at it
-    tamper(Reflect.get(value, key), seen);
-    Reflect.set(value, key, 'tampered');
-  }
-  Reflect.set(value, 'tampered', true);
 }

@@ -5,6 +5,7 @@
 import { stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
+import { sqlite } from '../node/sqlite.ts';
 import { makeRunsFolder, runsFolder } from './run-settings.ts';
 import type { StorePlace } from './store-place.ts';
 
@@ -84,15 +85,4 @@ async function inode(file: string): Promise<number | undefined> {
 /** SQLITE_BUSY. */
 function isBusy(cause: unknown): boolean {
   return typeof cause === 'object' && cause !== null && Reflect.get(cause, 'errcode') === 5;
-}
-
-/** Node's SQLite, without the warning that some versions print when it is loaded. */
-function sqlite(): typeof import('node:sqlite') {
-  const { emitWarning } = process;
-  process.emitWarning = () => {};
-  try {
-    return process.getBuiltinModule('node:sqlite');
-  } finally {
-    process.emitWarning = emitWarning;
-  }
 }

@@ -1,7 +1,8 @@
 /** A store that keeps journals in this process: for tests, and for programs that do without a restart. */
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex } from '@noble/hashes/utils.js';
-import { JournalConflictError, JournalError } from '../errors.ts';
+import { JournalConflictError } from '../errors.ts';
+import { requireGapFree } from './gap-free.ts';
 import type { JournalRecord, JournalStore, StoredSession } from './journal.ts';
 
 interface Journal {
@@ -63,15 +64,6 @@ class MemoryStore implements JournalStore {
 
   async getCapture(sessionId: string, id: string): Promise<Uint8Array | undefined> {
     return this.#captures.get(sessionId)?.get(id)?.slice();
-  }
-}
-
-function requireGapFree(records: readonly JournalRecord[], expectedSeq: number): void {
-  let expected = expectedSeq;
-  for (const { seq } of records) {
-    expected += 1;
-    if (seq === expected) continue;
-    throw new JournalError('store_failed', `a record to append has sequence number ${seq}, ${expected} is next`);
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { forgetGroup, IS_WINDOWS, isGoneWithin, signalGroup, trackGroup } from '../node/process-group.ts';
 import type { ResolvedCommand } from './options.ts';
 
 /** How a process ended: `exitCode` is `null` if a signal did it. */
@@ -11,11 +12,6 @@ export interface Exit {
   readonly exitCode: number | null;
   readonly exitSignal: string | null;
 }
-
-const IS_WINDOWS = process.platform === 'win32';
-
-/** How often a group is asked whether it is still there. */
-const POLL_MS = 10;
 
 /** How long output is waited for when the process has ended: something else may hold its pipes. */
 const DRAIN_MS = 250;
@@ -102,7 +98,7 @@ export class ServerProcess {
         await isGoneWithin(pid, REAP_MS);
       }
     }
-    if (pid !== undefined) liveGroups.delete(pid);
+    if (pid !== undefined) forgetGroup(pid);
     this.#child.stdin.destroy();
     this.#child.stdout.destroy();
     this.#child.stderr.destroy();
@@ -116,41 +112,4 @@ function inherited(): Record<string, string> {
       return value === undefined ? [] : [[name, value]];
     }),
   );
-}
-
-async function isGoneWithin(pid: number, ms: number): Promise<boolean> {
-  const until = performance.now() + ms;
-  while (signalGroup(pid, 0)) {
-    if (performance.now() >= until) return false;
-    await sleep(POLL_MS);
-  }
-  return true;
-}
-
-/** Sends a signal to a whole group; false if there is nobody who takes it. */
-function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
-  try {
-    if (IS_WINDOWS && signal !== 0) {
-      // Windows has no groups and no gentle signal: the tree under the process is ended at once.
-      const kill = spawn('taskkill', ['/pid', String(pid), '/T', '/F'], { stdio: 'ignore', windowsHide: true });
-      kill.on('error', () => undefined);
-      return true;
-    }
-    return process.kill(IS_WINDOWS ? pid : -pid, signal);
-  } catch {
-    return false;
-  }
-}
-
-/** Groups of their own outlive this program unless it ends them. */
-const liveGroups = new Set<number>();
-let isWatchingExit = false;
-
-function trackGroup(pid: number): void {
-  liveGroups.add(pid);
-  if (isWatchingExit) return;
-  isWatchingExit = true;
-  process.on('exit', () => {
-    for (const group of liveGroups) signalGroup(group, 'SIGKILL');
-  });
 }

@@ -193,7 +193,7 @@ describe('run_command', () => {
 
   it('ends a running command when the program itself exits', async () => {
     await benchOf();
-    const source = fileURLToPath(new URL('./process-group.ts', import.meta.url));
+    const source = fileURLToPath(new URL('./run-process.ts', import.meta.url));
     const host = `
       import { existsSync } from 'node:fs';
       import { runProcess } from ${JSON.stringify(source)};

@@ -5,7 +5,7 @@ import { defineTool, type LiveTool, type ToolDefinition, toolResult } from '../d
 import { codeOf, orExplain } from './files.ts';
 import type { HeadAndTail } from './head-and-tail.ts';
 import { type RunCommandOptions, resolveRunCommand } from './options.ts';
-import { type ProcessOutcome, runProcess } from './process-group.ts';
+import { type ProcessOutcome, runProcess } from './run-process.ts';
 import { oneLine } from './text.ts';
 
 /** `run_command`: runs a program in the workspace. Throws `DefinitionError` `invalid_option`. */

@@ -7,6 +7,7 @@
 import { accessSync, chmodSync, closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
+import { sqlite } from '../../node/sqlite.ts';
 import { isNoDatabase, StoreFailure } from './failure.ts';
 import { checkLog } from './log.ts';
 import type { FileOptions } from './protocol.ts';
@@ -53,17 +54,6 @@ function connect(options: FileOptions, readOnly: boolean, prepare: (database: Da
   } catch (cause) {
     database.close();
     throw isNoDatabase(cause) ? foreign(options.file, 'it is no SQLite database') : cause;
-  }
-}
-
-/** Node's SQLite, loaded without the warning that some versions print: that it is used is our decision, not the user's. */
-function sqlite(): typeof import('node:sqlite') {
-  const { emitWarning } = process;
-  process.emitWarning = () => {};
-  try {
-    return process.getBuiltinModule('node:sqlite');
-  } finally {
-    process.emitWarning = emitWarning;
   }
 }
 

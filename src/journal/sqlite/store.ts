@@ -4,6 +4,7 @@
  */
 import { JournalConflictError, JournalDamagedError, JournalError } from '../../errors.ts';
 import { decodeRecords, encodeRecords } from '../codec.ts';
+import { requireGapFree } from '../gap-free.ts';
 import type { JournalRecord, JournalStore, StoredSession } from '../journal.ts';
 import { directLink, type FileLink, ThreadLink } from './link.ts';
 import { nameOf, sessionOf } from './names.ts';
@@ -177,15 +178,6 @@ function settle({ write, sessionId, resolve, reject }: Queued, outcome: WriteOut
   if (outcome === undefined || !('failure' in outcome)) resolve(outcome?.id);
   else if (outcome.failure.kind !== 'conflict' || write.type !== 'append') reject(errorOf(outcome.failure));
   else reject(new JournalConflictError(sessionId, write.expectedSeq, outcome.failure.actualSeq ?? 0));
-}
-
-function requireGapFree(records: readonly JournalRecord[], expectedSeq: number): void {
-  let expected = expectedSeq;
-  for (const { seq } of records) {
-    expected += 1;
-    if (seq === expected) continue;
-    throw new JournalError('store_failed', `a record to append has sequence number ${seq}, ${expected} is next`);
-  }
 }
 
 function textOf(records: readonly JournalRecord[], expectedSeq: number): string {

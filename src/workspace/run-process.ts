@@ -4,6 +4,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { forgetGroup, IS_WINDOWS, isGoneWithin, signalGroup, trackGroup } from '../node/process-group.ts';
 import { HeadAndTail } from './head-and-tail.ts';
 
 /** What to run, and its bounds. */
@@ -31,11 +32,6 @@ export interface ProcessOutcome {
   readonly stdout: HeadAndTail;
   readonly stderr: HeadAndTail;
 }
-
-const IS_WINDOWS = process.platform === 'win32';
-
-/** How often a group is asked whether it is still there. */
-const POLL_MS = 15;
 
 /** How long the others of a group may take to end by themselves after the program has. */
 const LINGER_MS = 100;
@@ -68,13 +64,13 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessOutcom
   trackGroup(pid);
   try {
     const endedBy = await firstEnd(exited, request);
-    if (endedBy === 'itself') await waitUntilGone(pid, LINGER_MS);
+    if (endedBy === 'itself') await isGoneWithin(pid, LINGER_MS);
     const isWholeGroupGone = await endGroup(pid, request.graceMs);
     const { exitCode, exitSignal } = await exited;
     await Promise.race([closed, sleep(DRAIN_MS)]);
     return { endedBy, exitCode, exitSignal, leftOthers: endedBy === 'itself' && !isWholeGroupGone, stdout, stderr };
   } finally {
-    liveGroups.delete(pid);
+    forgetGroup(pid);
     child.stdout.destroy();
     child.stderr.destroy();
   }
@@ -113,54 +109,11 @@ async function firstEnd(
 
 /** Ends what is left of a group, gently first. Gives whether there was nothing left. */
 async function endGroup(pid: number, graceMs: number): Promise<boolean> {
-  if (!isAlive(pid)) return true;
+  if (!signalGroup(pid, 0)) return true;
   signalGroup(pid, 'SIGTERM');
-  if (await waitUntilGone(pid, graceMs)) return false;
+  if (await isGoneWithin(pid, graceMs)) return false;
   signalGroup(pid, 'SIGKILL');
   // Nothing outlives this signal; what still shows then is dead and waits for its parent to take note.
-  await waitUntilGone(pid, DRAIN_MS);
+  await isGoneWithin(pid, DRAIN_MS);
   return false;
-}
-
-async function waitUntilGone(pid: number, ms: number): Promise<boolean> {
-  const until = performance.now() + ms;
-  while (isAlive(pid)) {
-    if (performance.now() >= until) return false;
-    await sleep(POLL_MS);
-  }
-  return true;
-}
-
-function isAlive(pid: number): boolean {
-  return signalGroup(pid, 0);
-}
-
-/** Sends a signal to a whole group; false if there is nobody who takes it. */
-function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
-  try {
-    if (IS_WINDOWS && signal !== 0) {
-      // Windows has no groups and no gentle signal: the tree under the process is ended at once.
-      spawn('taskkill', ['/pid', String(pid), '/T', '/F'], { stdio: 'ignore', windowsHide: true }).on(
-        'error',
-        () => undefined,
-      );
-      return true;
-    }
-    return process.kill(IS_WINDOWS ? pid : -pid, signal);
-  } catch {
-    return false;
-  }
-}
-
-/** Groups of their own outlive this program unless it ends them. */
-const liveGroups = new Set<number>();
-let isWatchingExit = false;
-
-function trackGroup(pid: number): void {
-  liveGroups.add(pid);
-  if (isWatchingExit) return;
-  isWatchingExit = true;
-  process.on('exit', () => {
-    for (const group of liveGroups) signalGroup(group, 'SIGKILL');
-  });
 }
