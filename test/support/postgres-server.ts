@@ -5,13 +5,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { type PostgresBinaries, postgresBinaries, SERVER_USER } from './postgres-binaries.ts';
 import { childrenOf, isRunning } from './processes.ts';
+import { freePort, startGuard } from './server-guard.ts';
 
 export { HAS_POSTGRES, POSTGRES_LEFT_OUT } from './postgres-binaries.ts';
 
@@ -185,35 +185,10 @@ function asServerUser(): { readonly uid?: number; readonly gid?: number } {
   return SERVER_USER === undefined ? {} : { uid: SERVER_USER, gid: SERVER_USER };
 }
 
-/** Outlives this process by a moment: it reads the numbers of the servers, and at the end of that ends the last one and removes the folder. */
-const GUARD = `
-  while read -r next; do pid=$next; done
-  if [ -n "$pid" ]; then
-    for child in $(cat /proc/$pid/task/$pid/children 2>/dev/null); do kill -9 $child 2>/dev/null; done
-    kill -9 $pid 2>/dev/null
-    sleep 0.05
-  fi
-  rm -rf "$1"`;
-
-function startGuard(folder: string): ChildProcess {
-  return spawn('/bin/sh', ['-c', GUARD, 'guard', folder], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
-}
-
 function killQuietly(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
     // It ended by itself, with its parent.
   }
-}
-
-/** A port of loopback that nobody uses now. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('a server on a port has an address');
-  return address.port;
 }
