@@ -273,6 +273,7 @@ export type SessionErrorKind =
   | 'invalid_option'
   | 'nothing_to_continue'
   | 'nothing_to_resume'
+  | 'idempotency_key_reused'
   | 'drift';
 
 /** A session or rig refused a request. Nothing was changed. */

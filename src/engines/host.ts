@@ -3,6 +3,7 @@
  * the turns run in this process or in workers elsewhere is its engine's matter.
  */
 import type { SessionEvent } from '../events/events.ts';
+import type { PendingGate } from '../session/gate.ts';
 import type { GateAnswer } from '../session/gate-answer.ts';
 import type { UserInput } from '../session/input.ts';
 import type { SessionSummary } from '../session/rig.ts';
@@ -27,7 +28,7 @@ export interface BeginOptions {
 export interface HostSubmitOptions extends Pick<TurnOptions, 'limits'> {
   /**
    * Told apart by it, a request that is made again starts no second turn: in one session, one key is one turn, also after a restart. At most 256
-   * characters. Default: every request is a new one.
+   * characters. With another input it is refused (`SessionError` `idempotency_key_reused`). Default: every request is a new one.
    */
   readonly idempotencyKey?: string;
 }
@@ -58,6 +59,8 @@ export interface SessionDetails extends SessionSummary {
   readonly turnId?: string;
   /** Whether a turn is under way in a process that is known to live; one that is unfinished and not under way can be resumed. */
   readonly isLive: boolean;
+  /** The gates that wait for an answer; those of the turn's delegates too, which are answered by the id of this session. */
+  readonly gates: readonly PendingGate[];
 }
 
 /** Which sessions a host lists. */
@@ -70,7 +73,7 @@ export interface HostListOptions {
 
 /**
  * Sessions, by id. Every method rejects with the errors of the session or the gate that it is about: `SessionError` (`unknown_session`,
- * `unknown_loop`, `unknown_mode`, `invalid_option`, …), `GateError`, `JournalError`.
+ * `unknown_loop`, `unknown_mode`, `invalid_option`, `idempotency_key_reused`, …), `GateError`, `JournalError`.
  */
 export interface SessionHost extends AsyncDisposable {
   readonly loops: readonly LoopSummary[];
