@@ -283,6 +283,17 @@ describe('resources', () => {
     expect(times).toEqual({ a: [0, 20], b: [0, 30], c: [30, 35], d: [35, 40], e: [35, 40] });
   });
 
+  it('a call is announced with the calls that it waits for, and one that waits for none without', async () => {
+    const { events } = await run({
+      ...{ a: { ms: 20, key: 'x' }, b: { ms: 5 }, c: { ms: 5, key: 'x' }, d: { ms: 5, key: ['x', 'y'] } },
+      ...{ e: { tool: 'alone', ms: 5 }, f: { ms: 5 } },
+    });
+    const waits = events.flatMap(event => (event.type === 'tool.called' ? [[event.callId, event.waitsFor]] : []));
+    expect(Object.fromEntries(waits)).toEqual({
+      ...{ a: undefined, b: undefined, c: ['a'], d: ['c'], e: ['a', 'b', 'c', 'd'], f: ['e'] },
+    });
+  });
+
   it('a call that names one key twice does not wait for itself', async () => {
     const { times } = await run({
       a: { ms: 5, key: ['k', 'k', read('k')] },

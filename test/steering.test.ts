@@ -53,6 +53,29 @@ describe('the queue', () => {
     expect(new Set(events.map(event => 'turnId' in event && event.turnId))).toEqual(new Set([second.id]));
   });
 
+  it('readers of the session see what waits, and what becomes of it', async () => {
+    const { session, clock, events } = await working([works, works, done, done]);
+    const first = session.submit('one');
+    await reached(first, 'tool.started');
+    session.submit('two');
+    const taken = session.submit('three');
+    const steered = session.steer('and this');
+    taken.interrupt();
+    await clock.runUntil(steered);
+    await clock.runUntil(first.result);
+    const of = (type: string) => events.filter(event => event.type === type);
+    expect(of('input.received')).toMatchObject([
+      { as: 'turn', input: [{ text: 'two' }] },
+      { as: 'turn', input: [{ text: 'three' }] },
+      { as: 'steer', input: [{ text: 'and this' }] },
+    ]);
+    const [two, three, steer] = of('input.received').map(event => event.type === 'input.received' && event.inputId);
+    expect(of('input.steered')).toMatchObject([{ inputId: steer, turnId: first.id, input: [{ text: 'and this' }] }]);
+    expect(of('input.cancelled')).toMatchObject([{ inputId: three }]);
+    await clock.runUntil(new Promise<void>(resolve => clock.setTimer(resolve, 1)));
+    expect(of('turn.started').at(-1)).toMatchObject({ inputId: two, input: [{ text: 'two' }] });
+  });
+
   it('a turn that fails or is interrupted does not hold up the next', async () => {
     const { session, clock } = await working([works, done, { error: new Error('no') }, done]);
     const turns = ['one', 'two', 'three'].map(input => session.submit(input));

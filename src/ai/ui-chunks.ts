@@ -83,6 +83,7 @@ export class UIChunks {
         this.#end(event);
         break;
       case 'turn.started':
+      case 'input.steered': // a page has what its user said
       case 'limit.near':
       case 'events.dropped': // the step's end says what the text is
       case 'tool.late':

@@ -45,6 +45,8 @@ export interface TurnStarted extends InTurn {
   readonly mode: string;
   /** The limits of this turn; one that is absent is none. */
   readonly limits: RecordedLimits;
+  /** The `input.received` that it answers, where its input had waited. */
+  readonly inputId?: string;
 }
 /** A process took the turn up that another left unfinished: what was shown of a response or a call under way is void. */
 export interface TurnResumed extends InTurn {
@@ -78,6 +80,8 @@ export interface ToolCalled extends OfCall {
   /** The arguments as the model wrote them; `{}` where they are no JSON object. */
   readonly input: unknown;
   readonly summary?: string;
+  /** Calls before it in the batch that must end first: one of the two is `sequential`, or writes what both use. Absent where there are none. */
+  readonly waitsFor?: readonly string[];
 }
 /** A call really started. */
 export interface ToolStarted extends OfCall {
@@ -146,6 +150,25 @@ export interface StepDone extends InStep {
   readonly usage: Usage;
 }
 
+/** Somebody said something that waits: for a turn of its own, or (`steer`) to be told to the running turn. */
+export interface InputReceived extends EventHeader {
+  readonly type: 'input.received';
+  readonly inputId: string;
+  readonly as: 'turn' | 'steer';
+  readonly input: readonly UserContent[];
+}
+/** What waited is told to the running turn with its next model call. */
+export interface InputSteered extends InTurn {
+  readonly type: 'input.steered';
+  readonly inputId: string;
+  readonly input: readonly UserContent[];
+}
+/** What waited was taken back. */
+export interface InputCancelled extends EventHeader {
+  readonly type: 'input.cancelled';
+  readonly inputId: string;
+}
+
 interface TurnEnd extends InTurn {
   /** The last response's text. */
   readonly text: string;
@@ -205,6 +228,7 @@ export interface SessionDrift extends EventHeader {
 export type TurnEvent =
   | TurnStarted
   | TurnResumed
+  | InputSteered
   | StepStarted
   | TextDelta
   | ReasoningDelta
@@ -225,12 +249,15 @@ export type TurnEvent =
   | EventsDropped;
 
 /** What a session tells its readers: its turns' events, and what happens between them. */
-export type SessionEvent = TurnEvent | ModeChanged | ObserverFailed | SessionDrift;
+export type SessionEvent = TurnEvent | InputReceived | InputCancelled | ModeChanged | ObserverFailed | SessionDrift;
 
 /** Whether an event outlives its readers. A new event does not compile until this is decided. */
 export const EVENT_DURABILITY: Readonly<Record<SessionEvent['type'], 'enduring' | 'ephemeral'>> = Object.freeze({
   'turn.started': 'enduring',
   'turn.resumed': 'enduring',
+  'input.received': 'enduring',
+  'input.steered': 'enduring',
+  'input.cancelled': 'enduring',
   'step.started': 'enduring',
   'text.delta': 'ephemeral',
   'reasoning.delta': 'ephemeral',

@@ -33,7 +33,7 @@ const ENTRIES: readonly JournalEntry[] = [
     finishReason,
     usage: NO_USAGE,
   },
-  { type: 'tool.called', ...inStep, callId: 'c', toolName: 'a', summary: 'looks' },
+  { type: 'tool.called', ...inStep, callId: 'c', toolName: 'a', summary: 'looks', waitsFor: ['b'] },
   { type: 'tool.started', ...inStep, callId: 'c', toolName: 'a' },
   {
     ...{ type: 'tool.completed', ...inStep, callId: 'c', toolName: 'a', outcome: 'timed_out', durationMs: 3 },
@@ -66,14 +66,17 @@ describe('events', () => {
   it('are completed from the records before them', () => {
     expect(project(RECORDS)).toMatchObject([
       { type: 'turn.started', seq: 3, at: 7, sessionId: 'session', loopId: 'loop', input: [{ text: 'go' }], mode: 'm' },
+      { type: 'input.received', inputId: 'q', as: 'turn', input: [{ text: 'queued' }] },
+      { type: 'input.received', inputId: 's', as: 'steer', input: [{ text: 'steered' }] },
       { type: 'step.started', step: 1 },
+      { type: 'input.steered', turnId: 't', inputId: 's', input: [{ text: 'steered' }] },
       { type: 'step.retrying', attempt: 2 },
-      { type: 'tool.called', callId: 'c', input: { n: 1 }, summary: 'looks' },
+      { type: 'tool.called', callId: 'c', input: { n: 1 }, summary: 'looks', waitsFor: ['b'] },
       { type: 'tool.started' },
       { type: 'tool.completed', callId: 'c', outcome: 'timed_out', isError: true },
       { type: 'step.done', text: 'I look', finishReason },
       { type: 'turn.done', turnId: 't', text: 'I look' },
-      { type: 'turn.started', turnId: 'u', input: [{ text: 'queued' }] },
+      { type: 'turn.started', turnId: 'u', inputId: 'q', input: [{ text: 'queued' }] },
       { type: 'turn.interrupted', turnId: 'u', text: '', reason: 'enough' },
       { type: 'turn.started', turnId: 'v', input: [] },
       { type: 'turn.done', turnId: 'v', text: 'by a tool' },

@@ -13,6 +13,7 @@ export class EventProjector {
   #message: AssistantMessage | undefined;
   #received: Map<string, Extract<JournalRecord, { type: 'input.received' }>> | undefined;
   #input: readonly UserContent[] = [];
+  #steered: readonly UserContent[] = [];
   /** The last response's figures, for `step.done`. */
   #responded: Extract<JournalRecord, { type: 'step.responded' }> | undefined;
 
@@ -41,8 +42,10 @@ export class EventProjector {
         this.#received.set(record.inputId, record);
         break;
       case 'input.cancelled':
-      case 'input.steered':
         this.#use(record.inputId);
+        break;
+      case 'input.steered':
+        this.#steered = this.#use(record.inputId)?.content ?? [];
         break;
       default:
         break;
@@ -66,12 +69,16 @@ export class EventProjector {
     const header: EventHeader = { sessionId: this.#sessionId, loopId: this.#loopId, seq, at };
     switch (record.type) {
       case 'turn.started': {
-        const { turnId, mode, limits } = record;
-        return { type: record.type, ...header, turnId, input: this.#input, mode, limits };
+        const { turnId, mode, limits, inputId } = record;
+        const waited = inputId === undefined ? {} : { inputId };
+        return { type: record.type, ...header, turnId, input: this.#input, mode, limits, ...waited };
       }
       case 'tool.called': {
-        const { turnId, stepId, callId, toolName, summary } = record;
-        const said = summary === undefined ? {} : { summary };
+        const { turnId, stepId, callId, toolName, summary, waitsFor } = record;
+        const said = {
+          ...(summary === undefined ? {} : { summary }),
+          ...(waitsFor === undefined ? {} : { waitsFor }),
+        };
         return {
           type: record.type,
           ...header,
@@ -104,6 +111,13 @@ export class EventProjector {
       case 'turn.failed':
       case 'turn.interrupted':
         return { ...record, ...header, text: this.#text() };
+      case 'input.received': {
+        const { type, inputId, as, message } = record;
+        return { type, ...header, inputId, as, input: message.content };
+      }
+      case 'input.steered':
+        return { ...record, ...header, input: this.#steered };
+      case 'input.cancelled':
       case 'turn.resumed':
       case 'step.started':
       case 'step.retrying':
@@ -114,9 +128,6 @@ export class EventProjector {
         return { ...record, ...header };
       case 'session.opened':
       case 'history.imported':
-      case 'input.received':
-      case 'input.cancelled':
-      case 'input.steered':
       case 'step.responded':
         return undefined;
     }

@@ -196,6 +196,8 @@ export type JournalEntry =
       readonly callId: string;
       readonly toolName: string;
       readonly summary?: string;
+      /** The calls of the batch that must end before it may start, where there are any. */
+      readonly waitsFor?: readonly string[];
     } & InStep)
   | ({ readonly type: 'tool.started'; readonly callId: string; readonly toolName: string } & InStep)
   | ({

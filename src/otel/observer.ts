@@ -62,6 +62,8 @@ class Telemetry {
       case 'turn.resumed':
         this.#open(event);
         break;
+      case 'input.received':
+      case 'input.cancelled':
       case 'mode.changed':
       case 'session.drift':
       case 'observer.failed':

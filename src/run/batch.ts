@@ -42,8 +42,9 @@ export async function runBatch(
   const prepared = preparing instanceof Promise ? await preparing : preparing;
   const asks = recorded !== undefined || prepared.some(({ call }) => call !== undefined && call.access.length > 0);
   const permitted = asks ? await permitAll(turn, stepId, calls, prepared, recorded) : prepared;
-  if (recorded?.isAnnounced !== true) announce(turn, stepId, calls, prepared);
-  return new BatchRun(turn, stepId, calls, permitted, repeat, budget, recorded).run();
+  const lanes = new Lanes(permitted.map(({ call }) => call));
+  if (recorded?.isAnnounced !== true) announce(turn, stepId, calls, prepared, lanes);
+  return new BatchRun(turn, stepId, calls, permitted, lanes, repeat, budget, recorded).run();
 }
 
 /** Answers every call of a step without running any: the batch goes beyond a limit, or the response was cut off. */
@@ -53,7 +54,7 @@ export function refuseBatch(
   calls: readonly RequestedCall[],
   text: string,
 ): BatchOutcome {
-  announce(turn, stepId, calls, []);
+  announce(turn, stepId, calls, [], undefined);
   const refused = answered('refused', text);
   turn.stage(calls.map(call => completed(turn, stepId, call, refused, 0)));
   return { endTurn: undefined, leftBehind: [] };
@@ -193,12 +194,19 @@ function announce(
   stepId: string,
   calls: readonly RequestedCall[],
   prepared: readonly Preparation[],
+  lanes: Lanes | undefined,
 ): void {
   const { turnId } = turn;
+  const waits = lanes?.waits();
   turn.stage(
     calls.map(({ callId, toolName }, index): JournalEntry => {
       const summary = prepared[index]?.call?.summary;
-      return { type: 'tool.called', turnId, stepId, callId, toolName, ...(summary === undefined ? {} : { summary }) };
+      const before = waits?.[index];
+      const said = {
+        ...(summary === undefined ? {} : { summary }),
+        ...(before === undefined ? {} : { waitsFor: before.map(place => calls[place]!.callId) }),
+      };
+      return { type: 'tool.called', turnId, stepId, callId, toolName, ...said };
     }),
   );
 }
@@ -250,6 +258,7 @@ class BatchRun {
     stepId: string,
     calls: readonly RequestedCall[],
     prepared: readonly Preparation[],
+    lanes: Lanes,
     repeat: RepeatWatch,
     budget: Budget,
     recorded: RecordedBatch | undefined,
@@ -269,7 +278,7 @@ class BatchRun {
       budget: undefined,
     }));
     this.#unanswered = calls.length;
-    this.#lanes = new Lanes(this.#slots.map(slot => slot.prepared));
+    this.#lanes = lanes;
     prepared.forEach((preparation, index) => {
       if (preparation.recorded !== undefined) this.#useRecorded(index, preparation.recorded);
       else if (preparation.refused !== undefined) this.#answer(index, preparation.refused);

@@ -89,3 +89,30 @@ it('free calls are taken in call order', () => {
   lanes.finish(1);
   expect(lanes.take()).toBe(2);
 });
+
+it('says for each call which calls before it must end first, each once, and nothing where none waits', () => {
+  fc.assert(
+    fc.property(fc.array(claim, { maxLength: 12 }), claims => {
+      const waits = new Lanes(claims).waits();
+      claims.forEach((waiting, index) => {
+        const before = waits?.[index] ?? [];
+        expect(before).toEqual([...new Set(before)].sort((a, b) => a - b));
+        // Whom it conflicts with ends before it, at once or by those between them.
+        const all = new Set<number>(before);
+        for (const place of all) for (const further of waits?.[place] ?? []) all.add(further);
+        const conflicts = claims.flatMap((claimed, place) => {
+          const isBefore = place < index && claimed !== undefined && waiting !== undefined;
+          return isBefore && conflict(claimed, waiting) ? [place] : [];
+        });
+        expect([...all].filter(place => place < index).length).toBe(all.size);
+        expect(conflicts.filter(place => !all.has(place))).toEqual([]);
+      });
+    }),
+  );
+  expect(
+    new Lanes([
+      { sequential: false, resources: ['a'] },
+      { sequential: false, resources: ['b'] },
+    ]).waits(),
+  ).toBeUndefined();
+});

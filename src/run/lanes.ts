@@ -35,6 +35,20 @@ export class Lanes {
     return this.#first < this.#free.length ? this.#free[this.#first++] : undefined;
   }
 
+  /** Which calls each call must wait for, in call order; `undefined` where none waits for another. */
+  waits(): readonly (readonly number[] | undefined)[] | undefined {
+    if (!this.#waiters.some(waiters => waiters !== undefined)) return undefined;
+    const waits: (number[] | undefined)[] = new Array(this.#waiters.length);
+    this.#waiters.forEach((waiters, before) => {
+      for (const waiter of waiters ?? []) {
+        const known = waits[waiter];
+        if (known === undefined) waits[waiter] = [before];
+        else if (known.at(-1) !== before) known.push(before); // two resources of the same two calls
+      }
+    });
+    return waits;
+  }
+
   /** A call has finished (or will never run): who waited for it alone becomes free. */
   finish(index: number): void {
     for (const waiter of this.#waiters[index] ?? []) {
