@@ -2,25 +2,19 @@
 import type { GateAnswer, PendingGate } from '../index.ts';
 import { type CommandEnd, DONE } from './command.ts';
 import { gateLine } from './gate-text.ts';
-import { ANSWER_HELP } from './help.ts';
 import type { Host } from './host.ts';
 import { jsonLine } from './json-view.ts';
 import { openToAnswer } from './open-session.ts';
+import type { AnswerOptions } from './options.ts';
 import type { SecretFilter } from './secrets.ts';
 import { idsThatFit, shortId } from './session-ids.ts';
-import { type AnswerOptions, parseAnswerOptions } from './session-options.ts';
 import { UsageError } from './usage-error.ts';
 
 /** The word for all gates that are open. */
 const ALL = 'all';
 
 /** Runs the command. Throws `UsageError` for what cannot be done as asked. */
-export async function answerCommand(args: readonly string[], host: Host, secrets: SecretFilter): Promise<CommandEnd> {
-  const options = parseAnswerOptions(args);
-  if (options === undefined) {
-    host.stdout.write(ANSWER_HELP);
-    return DONE;
-  }
+export async function answerCommand(options: AnswerOptions, host: Host, secrets: SecretFilter): Promise<CommandEnd> {
   const work = await openToAnswer(options.session, options, host);
   const { session, kept } = work;
   try {

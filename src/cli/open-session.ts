@@ -13,7 +13,7 @@ import {
 import type { Host } from './host.ts';
 import { serverTools } from './mcp-servers.ts';
 import { type ChosenModel, chooseModel } from './models.ts';
-import { type Approval, parseResumeOptions, type RunOptions, type TurnOptions } from './options.ts';
+import { type Approval, NO_TURN_OPTIONS, type RunOptions, type TurnOptions } from './options.ts';
 import { defineRunLoop } from './run-loop.ts';
 import { keepSettings, type RunSettings, readSettings, settle } from './run-settings.ts';
 import { findSession, shortId } from './session-ids.ts';
@@ -101,7 +101,7 @@ export async function openToAnswer(
   { store }: Pick<TurnOptions, 'store'>,
   host: Host,
 ): Promise<OpenSession> {
-  const options = parseResumeOptions(store === undefined ? [] : [`--store=${store}`]);
+  const options = { ...NO_TURN_OPTIONS, store };
   const found = await findStored(given, options, host);
   const kept = await readSettings(found.place, found.stored.sessionId);
   const chosen = await chooseModel('demo', host.env, false);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { parseRunOptions, type RunOptions } from './options.ts';
+import { readCommandLine } from './command-line.ts';
+import type { RunOptions } from './options.ts';
 import { UsageError } from './usage-error.ts';
 
 const DEFAULTS: RunOptions = {
@@ -19,8 +20,12 @@ const DEFAULTS: RunOptions = {
   quiet: false,
   store: undefined,
   noStore: false,
-  help: false,
 };
+
+/** What `looprig run` is asked to do with these arguments. */
+function read(args: readonly string[]): unknown {
+  return readCommandLine(['run', ...args], { version: '1.2.3', columns: 80 });
+}
 
 describe('arguments that are read', () => {
   it.each<[readonly string[], Partial<RunOptions>]>([
@@ -47,23 +52,25 @@ describe('arguments that are read', () => {
     [['--reasoning=none'], { reasoning: 'none' }],
     [['--mcp', 'npx server', '--mcp=http://x/mcp'], { mcp: ['npx server', 'http://x/mcp'] }],
     [['--debug'], {}],
-    [['-h'], { help: true }],
-    [['--help'], { help: true }],
     [['--', '--json'], { prompt: '--json' }],
   ])('%j', (args, options) => {
-    expect(parseRunOptions(args)).toEqual({ ...DEFAULTS, ...options });
+    expect(read(args)).toEqual({ command: 'run', options: { ...DEFAULTS, ...options } });
   });
 });
 
 describe('arguments that are refused with one sentence', () => {
   it.each<[readonly string[], string]>([
-    [['--jsno'], 'there is no option --jsno: "looprig run --help" lists them'],
+    [['--jsno'], 'there is no option --jsno: did you mean --json? ("looprig run --help" lists them)'],
+    [['--sto', 'my.db'], 'there is no option --sto: did you mean --store? ("looprig run --help" lists them)'],
+    [['--no-stre'], 'there is no option --no-stre: did you mean --no-store? ("looprig run --help" lists them)'],
     [['-x'], 'there is no option -x: "looprig run --help" lists them'],
     [['--toString'], 'there is no option --toString: "looprig run --help" lists them'],
     [['--model'], '--model needs a value: "looprig run --help" shows which'],
     [['--model', '--json'], '--model needs a value: "looprig run --help" shows which'],
     [['--model='], '--model needs a value: "looprig run --help" shows which'],
     [['--json=yes'], '--json takes no value: leave out "=yes"'],
+    [['--model', '-h'], '--model needs a value: "looprig run --help" shows which'],
+    [['--mcp', 'a', '--mcp='], '--mcp needs a value: "looprig run --help" shows which'],
     [['--model', 'a', '--model', 'b'], '--model is given twice: give it once'],
     [['two', 'prompts'], 'the prompt must be one argument, and there are 2: put it in quotes'],
     [[' '], 'the prompt is empty: say what is to be done'],
@@ -74,6 +81,6 @@ describe('arguments that are refused with one sentence', () => {
     [['--store', 'my.db', '--no-store'], '--store and --no-store exclude each other: give one of them'],
     [['--session', 'last', '--no-store'], '--session names a session of the store: leave out --no-store'],
   ])('%j', (args, message) => {
-    expect(() => parseRunOptions(args)).toThrow(new UsageError(message));
+    expect(() => read(args)).toThrow(new UsageError(message));
   });
 });

@@ -1,19 +1,19 @@
 /** The program: which command was asked for, and what becomes of its errors. */
 import { readFile } from 'node:fs/promises';
 import { GateError, JournalConflictError } from '../index.ts';
-import { answerCommand } from './answer-command.ts';
 import { type CommandEnd, DONE } from './command.ts';
+import { readCommandLine } from './command-line.ts';
 import { EXIT } from './conclude.ts';
-import { HELP } from './help.ts';
 import type { Host } from './host.ts';
-import { resumeCommand } from './resume-command.ts';
-import { runCommand } from './run-command.ts';
+import type { Order } from './order.ts';
 import { neutralise, oneLine } from './safe-text.ts';
 import { SecretFilter } from './secrets.ts';
 import { SessionInUseError } from './session-lock.ts';
-import { sessionsCommand } from './sessions-command.ts';
-import { showCommand } from './show-command.ts';
 import { UsageError } from './usage-error.ts';
+import { columnsOf } from './views.ts';
+
+/** How wide help is at the most: longer lines are hard to read. */
+const MOST_COLUMNS = 90;
 
 /** Runs the program with its arguments. Never rejects: an error is one sentence on standard error, with its stack under `--debug`. */
 export async function runProgram(args: readonly string[], host: Host): Promise<CommandEnd> {
@@ -21,7 +21,9 @@ export async function runProgram(args: readonly string[], host: Host): Promise<C
   const isDebug = args.includes('--debug');
   try {
     requireNode(process.versions.node);
-    const end = await dispatch(args, host, secrets);
+    const columns = Math.min(columnsOf(host.stdout), MOST_COLUMNS);
+    const order = readCommandLine(args, { version: await readVersion(), columns });
+    const end = await carryOut(order, host, secrets);
     if (isDebug && end.error !== undefined) host.stderr.write(stackOf(end.error, secrets));
     return end;
   } catch (error) {
@@ -37,37 +39,23 @@ function statusOf(error: unknown): number {
   return error instanceof SessionInUseError || JournalConflictError.is(error) ? EXIT.inUse : EXIT.failed;
 }
 
-const COMMANDS = 'run, sessions, show, resume, answer';
-
-async function dispatch(args: readonly string[], host: Host, secrets: SecretFilter): Promise<CommandEnd> {
-  const [command, ...rest] = args;
-  switch (command) {
+/** The work of a command is loaded when it is asked for: help, and the completion of words, have nothing to wait for. */
+async function carryOut(order: Order, host: Host, secrets: SecretFilter): Promise<CommandEnd> {
+  switch (order.command) {
+    case 'print':
+      host.stdout.write(order.text);
+      return DONE;
     case 'run':
-      return runCommand(rest, host, secrets);
+      return (await import('./run-command.ts')).runCommand(order.options, host, secrets);
     case 'sessions':
-      return sessionsCommand(rest, host, secrets);
+      return (await import('./sessions-command.ts')).sessionsCommand(order.options, host, secrets);
     case 'show':
-      return showCommand(rest, host, secrets);
+      return (await import('./show-command.ts')).showCommand(order.options, host, secrets);
     case 'resume':
-      return resumeCommand(rest, host, secrets);
+      return (await import('./resume-command.ts')).resumeCommand(order.options, host, secrets);
     case 'answer':
-      return answerCommand(rest, host, secrets);
-    case '--help':
-    case '-h':
-      host.stdout.write(HELP);
-      break;
-    case '--version':
-    case '-v':
-      host.stdout.write(`${await readVersion()}\n`);
-      break;
-    case undefined:
-      throw new UsageError('there is no command: "looprig run" works on a folder, "looprig --help" says more');
-    default: {
-      const kind = command.startsWith('-') ? 'option' : 'command';
-      throw new UsageError(`there is no ${kind} "${command}": there are ${COMMANDS}, --help and --version`);
-    }
+      return (await import('./answer-command.ts')).answerCommand(order.options, host, secrets);
   }
-  return DONE;
 }
 
 /** Throws `UsageError` for a version of Node that is too old, which would fail later in a way that says nothing. */

@@ -1,23 +1,16 @@
 /** `looprig resume`: takes up the turn that a process left unfinished. */
 import { type CommandEnd, DONE } from './command.ts';
 import { leaveWaiting, showTurn } from './follow-turn.ts';
-import { RESUME_HELP } from './help.ts';
 import type { Host } from './host.ts';
 import { type OpenSession, openStored } from './open-session.ts';
-import { parseResumeOptions, type ResumeOptions } from './options.ts';
+import type { ResumeOptions } from './options.ts';
 import type { SecretFilter } from './secrets.ts';
-import { requireSession } from './session-ids.ts';
 import { leftInWords, Trail } from './trail.ts';
 import { canAsk, createView } from './views.ts';
 
 /** Runs the command. Throws `UsageError` for what cannot be done as asked. `host.stop` interrupts the turn. */
-export async function resumeCommand(args: readonly string[], host: Host, secrets: SecretFilter): Promise<CommandEnd> {
-  const options = parseResumeOptions(args);
-  if (options.help) {
-    host.stdout.write(RESUME_HELP);
-    return DONE;
-  }
-  const work = await openStored(requireSession('resume', options.session), options, host);
+export async function resumeCommand(options: ResumeOptions, host: Host, secrets: SecretFilter): Promise<CommandEnd> {
+  const work = await openStored(options.session, options, host);
   const { session, store, kept } = work;
   if (session.unfinished === undefined) {
     await work.close();

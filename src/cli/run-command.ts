@@ -1,19 +1,13 @@
 /** `looprig run`: one turn on one folder, in a new session or as the next one of an old. */
-import { type CommandEnd, DONE, STOPPED } from './command.ts';
+import { type CommandEnd, STOPPED } from './command.ts';
 import { showTurn } from './follow-turn.ts';
-import { RUN_HELP } from './help.ts';
 import type { Host } from './host.ts';
 import { noPrompt, type OpenSession, openNew, openStored } from './open-session.ts';
-import { parseRunOptions } from './options.ts';
+import type { RunOptions } from './options.ts';
 import type { SecretFilter } from './secrets.ts';
 
 /** Runs the command. Throws `UsageError` for what cannot be done as asked. `host.stop` interrupts the turn. */
-export async function runCommand(args: readonly string[], host: Host, secrets: SecretFilter): Promise<CommandEnd> {
-  const options = parseRunOptions(args);
-  if (options.help) {
-    host.stdout.write(RUN_HELP);
-    return DONE;
-  }
+export async function runCommand(options: RunOptions, host: Host, secrets: SecretFilter): Promise<CommandEnd> {
   const { session: given } = options;
   if (given !== undefined && options.prompt === undefined) throw noPrompt();
   const work = await (given === undefined ? openNew(options, host) : openStored(given, options, host));

@@ -2,7 +2,8 @@ import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { parseRunOptions } from './options.ts';
+import { readCommandLine } from './command-line.ts';
+import type { RunOptions } from './options.ts';
 import { keepSettings, type RunSettings, readSettings, runsFolder, settle } from './run-settings.ts';
 import type { StorePlace } from './store-place.ts';
 
@@ -24,6 +25,12 @@ const SETTINGS: RunSettings = {
     mcp: ['npx server'],
   },
 };
+
+function optionsOf(args: readonly string[]): RunOptions {
+  const order = readCommandLine(['run', ...args], { version: '1.2.3', columns: 80 });
+  if (order.command === 'run') return order.options;
+  throw new Error('these are no arguments of a run');
+}
 
 it('what is kept comes back with absolute paths, is for this user alone, and leaves no draft', async () => {
   await keepSettings(place, 'id', SETTINGS);
@@ -68,6 +75,6 @@ describe('settings', () => {
     ['ask no more where something else is said', ['--approve', 'none'], SETTINGS, { asks: false }],
     ['ask where it is said', ['--approve', 'ask'], {}, { asks: true }],
   ])('%s', (_, args, kept, settings) => {
-    expect(settle(parseRunOptions(args), kept)).toMatchObject(settings);
+    expect(settle(optionsOf(args), kept)).toMatchObject(settings);
   });
 });

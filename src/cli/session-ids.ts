@@ -45,12 +45,6 @@ export function findSession(given: string, sessions: readonly StoredSession[]): 
   throw new UsageError(`"${given}" fits ${fitting.length} sessions: say which of ${listed(fitting, ids)}`);
 }
 
-/** The session that was named to `command`. Throws `UsageError` for none. */
-export function requireSession(command: string, session: string | undefined): string {
-  if (session !== undefined) return session;
-  throw new UsageError(`say which session: "looprig ${command} ID", or "looprig ${command} last" for the latest`);
-}
-
 function listed(some: readonly string[], all: readonly string[]): string {
   const shown = some.slice(0, MOST_CANDIDATES).map(id => shortId(id, all));
   return `${shown.join(', ')}${some.length > shown.length ? `, … (${some.length} in all)` : ''}`;

@@ -1,13 +1,12 @@
 /** `looprig sessions`: what there is to show, to take up, and to go on with. */
 import type { StoredSession } from '../index.ts';
 import { type CommandEnd, DONE, STOPPED } from './command.ts';
-import { SESSIONS_HELP } from './help.ts';
 import type { Host } from './host.ts';
 import { jsonLine } from './json-view.ts';
+import type { SessionsOptions } from './options.ts';
 import type { SecretFilter } from './secrets.ts';
 import { shortId } from './session-ids.ts';
 import { isLocked } from './session-lock.ts';
-import { parseSessionsOptions } from './session-options.ts';
 import { sessionTable, type TableEntry } from './session-table.ts';
 import { findStore, type OpenStore } from './store-place.ts';
 import { type ListedSession, summarise } from './stored-session.ts';
@@ -15,12 +14,11 @@ import { createPainter } from './style.ts';
 import { columnsOf, isColoured } from './views.ts';
 
 /** Runs the command. Throws `UsageError` for what cannot be done as asked. */
-export async function sessionsCommand(args: readonly string[], host: Host, secrets: SecretFilter): Promise<CommandEnd> {
-  const options = parseSessionsOptions(args);
-  if (options.help) {
-    host.stdout.write(SESSIONS_HELP);
-    return DONE;
-  }
+export async function sessionsCommand(
+  options: SessionsOptions,
+  host: Host,
+  secrets: SecretFilter,
+): Promise<CommandEnd> {
   const found = await findStore(options, host.env);
   const all = (await found?.store.list()) ?? [];
   const ids = all.map(({ sessionId }) => sessionId);

@@ -1,25 +1,18 @@
 /** `looprig show`: a session from its beginning. */
 import { type CommandEnd, DONE, STOPPED } from './command.ts';
-import { SHOW_HELP } from './help.ts';
 import type { Host } from './host.ts';
 import { jsonLine } from './json-view.ts';
 import { findStored } from './open-session.ts';
+import type { ShowOptions } from './options.ts';
 import { readSettings } from './run-settings.ts';
 import type { SecretFilter } from './secrets.ts';
-import { requireSession } from './session-ids.ts';
-import { parseShowOptions } from './session-options.ts';
 import { SessionPage } from './session-page.ts';
 import { standing } from './sessions-command.ts';
 import { Trail } from './trail.ts';
 
 /** Runs the command. Throws `UsageError` for what cannot be done as asked. */
-export async function showCommand(args: readonly string[], host: Host, secrets: SecretFilter): Promise<CommandEnd> {
-  const options = parseShowOptions(args);
-  if (options.help) {
-    host.stdout.write(SHOW_HELP);
-    return DONE;
-  }
-  const found = await findStored(requireSession('show', options.session), options, host);
+export async function showCommand(options: ShowOptions, host: Host, secrets: SecretFilter): Promise<CommandEnd> {
+  const found = await findStored(options.session, options, host);
   const { store, place, stored } = found;
   const session = await standing(found, stored);
   const settings = await readSettings(place, stored.sessionId);

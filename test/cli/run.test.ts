@@ -49,12 +49,11 @@ describe('the program', () => {
 
   it.each([
     [[], 'there is no command: "looprig run" works on a folder, "looprig --help" says more'],
-    [['chat'], 'there is no command "chat": there are run, sessions, show, resume, answer, --help and --version'],
-    [
-      ['--verbose'],
-      'there is no option "--verbose": there are run, sessions, show, resume, answer, --help and --version',
-    ],
-    [['run', '--jsno'], 'there is no option --jsno: "looprig run --help" lists them'],
+    [['paint'], 'there is no command "paint": "looprig --help" lists them'],
+    [['sesions'], 'there is no command "sesions": did you mean sessions? ("looprig --help" lists them)'],
+    [['--verbos'], 'there is no option --verbos: did you mean --version? ("looprig --help" lists them)'],
+    [['--xyz', 'run'], 'there is no option --xyz: "looprig --help" lists them'],
+    [['run', '--jsno'], 'there is no option --jsno: did you mean --json? ("looprig run --help" lists them)'],
     [['run', '--limits', 'calls=none'], '--limits: "calls" must be a whole number from 1, or Infinity, not "none"'],
     [['run', '--mode', 'fast'], 'there is no mode "fast": give base or read-only'],
     [
@@ -112,12 +111,14 @@ it('the document of the command line says what the help says: commands, options,
   const help = helps.map(({ stdout }) => stdout).join('');
   const named = (text: string, pattern: RegExp): string[] => [...new Set(text.match(pattern))].sort();
   expect(named(document, /(?<=^\| `looprig )[a-z]+(?=` \|)/gm)).toEqual(commands.toSorted());
-  expect(named(helps[0]!.stdout, /(?<=^ {2}looprig )[a-z]+(?= )/gm)).toEqual(commands.toSorted());
+  expect(named(helps[0]!.stdout.split('Commands:')[1]!, /(?<=^ {2})(?!help|looprig)[a-z]+(?= )/gm)).toEqual(
+    commands.toSorted(),
+  );
   for (const option of named(document, /--[a-z][a-z-]+/g)) expect(help).toContain(option);
   for (const variable of named(help, /[A-Z]+(?:_[A-Z]+)+/g)) expect(document).toContain(`\`${variable}\``);
   const statuses = named(document, /(?<=^\| )\d+(?= \|)/gm);
   for (const { stdout } of [helps[1]!, helps[4]!]) {
-    const [, section = ''] = stdout.split('Exit status\n');
+    const [, section = ''] = stdout.split('Exit status:\n');
     expect(named(section.split('\n\n')[0]!, /\b\d+(?= [a-z])/g)).toEqual(statuses);
   }
 });

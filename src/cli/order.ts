@@ -1,0 +1,14 @@
+/** What a command line asks for: one command, with its options read and checked. */
+import type { AnswerOptions, ResumeOptions, RunOptions, SessionsOptions, ShowOptions } from './options.ts';
+
+export type Order =
+  /** Help, or the version: there is nothing more to do than to say it. */
+  | { readonly command: 'print'; readonly text: string }
+  | { readonly command: 'run'; readonly options: RunOptions }
+  | { readonly command: 'sessions'; readonly options: SessionsOptions }
+  | { readonly command: 'show'; readonly options: ShowOptions }
+  | { readonly command: 'resume'; readonly options: ResumeOptions }
+  | { readonly command: 'answer'; readonly options: AnswerOptions };
+
+/** Takes the order that a command line turned out to be. */
+export type Choose = (order: Order) => void;
