@@ -44,6 +44,8 @@ function stepRecords(seq: number, turnId: string): [JournalRecord[], JournalReco
   ];
 }
 
+type Synchronous = 'full' | 'normal';
+
 /** Something that appends text or records, one append at a time a session. */
 interface Appender {
   append(session: number, expectedSeq: number, records: readonly JournalRecord[]): Promise<void>;
@@ -51,9 +53,9 @@ interface Appender {
 }
 
 /** The floor: in this thread, one table, JSON, no check of anything; what arrives in one tick shares a transaction. */
-function bareAppender(): Appender {
+function bareAppender(synchronous: Synchronous): Appender {
   const database = new DatabaseSync(freshFile());
-  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
+  database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous}`);
   database.exec('CREATE TABLE append (id INTEGER PRIMARY KEY, session INTEGER, seq INTEGER, text TEXT)');
   const insert = database.prepare('INSERT INTO append (session, seq, text) VALUES (?, ?, ?)');
   let waiting: { session: number; seq: number; text: string; done: () => void }[] = [];
@@ -75,8 +77,8 @@ function bareAppender(): Appender {
   };
 }
 
-function storeAppender(thread: boolean): Appender {
-  const store = sqliteStore({ file: freshFile(), thread });
+function storeAppender(synchronous: Synchronous, thread: boolean): Appender {
+  const store = sqliteStore({ file: freshFile(), thread, synchronous });
   return {
     append: async (session, seq, records) => store.append(`session-${session}`, seq, records),
     close: () => store.close(),
@@ -111,19 +113,20 @@ async function delayOf(appender: Appender, sessions: number, steps: number): Pro
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
 const whole = (value: number): string => Math.round(value).toLocaleString('en-US');
 
-const APPENDERS: readonly (readonly [name: string, make: () => Appender])[] = [
-  ['bare commits', bareAppender],
-  ['sqliteStore', () => storeAppender(false)],
-  ['sqliteStore with a thread', () => storeAppender(true)],
+const appenders = (synchronous: Synchronous): readonly (readonly [name: string, make: () => Appender])[] => [
+  ['bare commits', () => bareAppender(synchronous)],
+  ['sqliteStore', () => storeAppender(synchronous, false)],
+  ['sqliteStore with a thread', () => storeAppender(synchronous, true)],
 ];
 
-async function compare(sessions: number, steps: number, rounds: number): Promise<void> {
-  const rates: number[][] = APPENDERS.map(() => []);
+async function compare(synchronous: Synchronous, sessions: number, steps: number, rounds: number): Promise<void> {
+  const compared = appenders(synchronous);
+  const rates: number[][] = compared.map(() => []);
   for (let round = 0; round < rounds; round++) {
-    for (const [index, [, make]] of APPENDERS.entries()) rates[index]?.push(await rateOf(make(), sessions, steps));
+    for (const [index, [, make]] of compared.entries()) rates[index]?.push(await rateOf(make(), sessions, steps));
   }
-  console.log(`${sessions} session${sessions === 1 ? '' : 's'}, ${steps} steps of two appends each:`);
-  for (const [index, [name, make]] of APPENDERS.entries()) {
+  console.log(`${synchronous}, ${sessions} session${sessions === 1 ? '' : 's'}, ${steps} steps of two appends each:`);
+  for (const [index, [name, make]] of compared.entries()) {
     const own = rates[index] ?? [];
     const most = Math.max(...own);
     const each = sessions === 1 ? `, ${whole(1e6 / median(own))} (least ${whole(1e6 / most)}) µs a step` : '';
@@ -179,10 +182,10 @@ function rigOf(store: JournalStore, steps: number) {
 async function turns(
   sessions: number,
   steps: number,
-  thread = false,
+  options: { readonly thread?: boolean; readonly synchronous?: Synchronous } = {},
 ): Promise<{ rate: number; file: string; sessionId: string }> {
   const file = freshFile();
-  const store = sqliteStore({ file, thread });
+  const store = sqliteStore({ file, ...options });
   const opened = await Promise.all(Array.from({ length: sessions }, () => rigOf(store, steps).open()));
   const start = performance.now();
   await Promise.all(opened.map(session => session.run('go')));
@@ -206,17 +209,25 @@ async function opening(file: string, sessionId: string): Promise<{ cold: number;
   return { cold: times[0] ?? 0, warm: median(times.slice(1)) };
 }
 
-await compare(1, 300, 7);
-await compare(50, 200, 7);
+await compare('full', 1, 300, 7);
+await compare('full', 50, 200, 7);
+await compare('normal', 1, 300, 7);
 
-for (const sessions of [1, 50]) {
-  for (const thread of [false, true]) {
-    const rates: number[] = [];
-    for (let round = 0; round < 5; round++) rates.push((await turns(sessions, 200, thread)).rate);
-    console.log(
-      `the whole loop, ${sessions} x 200 steps${thread ? ', with a thread' : ''}: ${whole(median(rates))} (most ${whole(Math.max(...rates))}) steps/s`,
-    );
-  }
+const WHOLE: readonly (readonly [sessions: number, synchronous: Synchronous, thread: boolean])[] = [
+  [1, 'normal', false],
+  [1, 'full', false],
+  [1, 'full', true],
+  [50, 'full', false],
+  [50, 'full', true],
+];
+for (const [sessions, synchronous, thread] of WHOLE) {
+  const rates: number[] = [];
+  for (let round = 0; round < 7; round++) rates.push((await turns(sessions, 200, { thread, synchronous })).rate);
+  const most = Math.max(...rates);
+  const each = sessions === 1 ? `, ${whole(1e6 / median(rates))} (least ${whole(1e6 / most)}) µs a step` : '';
+  console.log(
+    `the whole loop, ${synchronous}, ${sessions} x 200 steps${thread ? ', with a thread' : ''}: ${whole(median(rates))} (most ${whole(most)}) steps/s${each}`,
+  );
 }
 
 for (const steps of [10, 100, 1_000]) {

@@ -10,7 +10,7 @@ const RAISED = Number.POSITIVE_INFINITY;
 async function openStore({ store }: Job) {
   if (store === undefined) return undefined;
   const { sqliteStore } = await import('../../../dist/journal/sqlite/index.js');
-  return sqliteStore({ file: store.file });
+  return sqliteStore({ file: store.file, synchronous: store.synchronous === 'FULL' ? 'full' : 'normal' });
 }
 
 /** The session of a crash is found again by the note that its first process left. */
@@ -24,7 +24,6 @@ async function openSession(rig: ReturnType<typeof defineRig>, { store }: Job) {
 }
 
 export const driver: Driver = {
-  cannot: { 'durable-normal': 'sqliteStore has no NORMAL: an append is done when it is on disk' },
   async define(job) {
     const store = await openStore(job);
     const add = defineTool({

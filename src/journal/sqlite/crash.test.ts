@@ -1,4 +1,4 @@
-/** Processes that are killed at any moment: what they were told is on disk, is. */
+/** Processes that are killed at any moment: what was acknowledged is in the file, whether commits wait for the disk or not. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -20,7 +20,8 @@ const WRITER = `
   import { writeSync } from 'node:fs';
   const [file, sessions, storeModule] = process.argv.slice(1);
   const { sqliteStore } = await import(storeModule);
-  const store = sqliteStore({ file, thread: process.pid % 2 === 0 });
+  const synchronous = process.pid % 4 < 2 ? 'full' : 'normal';
+  const store = sqliteStore({ file, thread: process.pid % 2 === 0, synchronous });
   const write = async id => {
     let seq = (await store.find(id))?.lastSeq ?? 0;
     for (let size = 1; ; size = (size % 4) + 1) {

@@ -212,6 +212,22 @@ describe('a log that was left by a process that ended', () => {
     expect(['', '-wal'].map(suffix => readFileSync(`${file}${suffix}`, 'base64'))).toEqual(before);
   });
 
+  test.each([false, true])(
+    'and lacks a page, as after a power cut, is read up to it where commits did not wait for the disk (thread: %s)',
+    async thread => {
+      const file = await leftOpen(`unwritten-${thread}`);
+      const at = 32 + Math.floor(frames(file) / 2) * 4_120;
+      overwrite(`${file}-wal`, at, new Uint8Array(4_120));
+      const store = sqliteStore({ file, thread, synchronous: 'normal' });
+      const { seen, error } = await readAsFarAsPossible(store, 'a');
+      expect({ seen, error }).toEqual({ seen: numbers(1, seen.length).map(seq => note(seq)), error: undefined });
+      expect(seen.length).toBeGreaterThan(0);
+      expect(seen.length).toBeLessThan(10);
+      await store.append('a', seen.length, [note(seen.length + 1)]);
+      await store.close();
+    },
+  );
+
   test('and has a damaged header is refused', async () => {
     const file = await leftOpen('headless');
     overwrite(`${file}-wal`, 8, everyByte(16));

@@ -16,17 +16,24 @@ export interface SqliteStoreOptions {
    * (no way to another thread and back), and keeps the program for as long as the disk takes. For a server with many sessions, or a slow disk.
    */
   readonly thread?: boolean;
+  /**
+   * What a commit waits for. `full`, the default: the disk, so that what was acknowledged survives a power cut. `normal`: the operating
+   * system, so that what was acknowledged survives the end of the process however it comes, while a power cut or a crash of the system
+   * may take back the last commits, in all sessions; what is left is whole.
+   */
+  readonly synchronous?: 'full' | 'normal';
   /** The most bytes that the file may grow to; an append beyond that fails as on a full disk. Default: what the disk has. */
   readonly maxBytes?: number;
 }
 
 /**
- * A journal store in one SQLite file. An append is done when it is on disk; what arrives in one tick is written together. The file is
+ * A journal store in one SQLite file. An append is done when it is on disk (with `synchronous: 'normal'`, when the operating
+ * system has it); what arrives in one tick is written together. The file is
  * opened at the first use, which rejects with `JournalError` where it cannot be: `foreign_file`, `newer_format`, `damaged`, `store_failed`.
  * Several stores, in one process or in several, may use one file. Throws `DefinitionError` for options that it cannot take.
  */
 export function sqliteStore(options: SqliteStoreOptions): JournalStore & { close(): Promise<void> } {
-  const { file, busyTimeoutMs = 5_000, thread = false, maxBytes, ...unknown } = options ?? {};
+  const { file, busyTimeoutMs = 5_000, thread = false, synchronous = 'full', maxBytes, ...unknown } = options ?? {};
   const [stranger] = Object.keys(unknown);
   if (stranger !== undefined) throw invalid(stranger, `sqliteStore has no option "${stranger}"`, options);
   if (typeof file !== 'string' || file === '' || file.includes('\0')) {
@@ -51,7 +58,10 @@ export function sqliteStore(options: SqliteStoreOptions): JournalStore & { close
   if (typeof thread !== 'boolean') {
     throw invalid('thread', `"thread" must be true or false, not ${show(thread)}`, thread);
   }
-  return new SqliteStore({ file: resolve(file), busyTimeoutMs, maxBytes }, thread);
+  if (synchronous !== 'full' && synchronous !== 'normal') {
+    throw invalid('synchronous', `"synchronous" must be "full" or "normal", not ${show(synchronous)}`, synchronous);
+  }
+  return new SqliteStore({ file: resolve(file), busyTimeoutMs, maxBytes, synchronous }, thread);
 }
 
 /** Room for the tables and a few appends. */

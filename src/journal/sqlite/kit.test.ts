@@ -31,9 +31,14 @@ function set(database: DatabaseSync, row: Row | undefined, records: string | und
   database.prepare('UPDATE batch SET records = ? WHERE id = ?').run(records ?? null, row?.id ?? 0);
 }
 
-describe.each([false, true])('the SQLite store (thread: %s) is a journal store:', thread => {
-  const file = join(folder, `sessions-${thread}.db`);
-  const open = (): JournalStore => sqliteStore({ file, thread });
+describe.each([
+  [false, 'full'],
+  [true, 'full'],
+  [false, 'normal'],
+  [true, 'normal'],
+] as const)('the SQLite store (thread: %s, synchronous: %s) is a journal store:', (thread, synchronous) => {
+  const file = join(folder, `sessions-${thread}-${synchronous}.db`);
+  const open = (): JournalStore => sqliteStore({ file, thread, synchronous });
   const reopen = async (store: JournalStore): Promise<JournalStore> => {
     await store.close?.();
     return open();

@@ -1,7 +1,7 @@
 /**
  * The log of a file that was not closed (`-wal`). SQLite reads it up to the first page that is not as it was written, and takes what
  * comes after for the rest of a commit that was under way. That is right for one commit, since each waits for the disk before the next
- * begins. If two or more whole ones come after, they were acknowledged, and must not be left out in silence.
+ * begins (with `synchronous` at `full`; at `normal` this is not asked). If two or more whole ones come after, they were acknowledged, and must not be left out in silence.
  */
 import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import { StoreFailure } from './failure.ts';

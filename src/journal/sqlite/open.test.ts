@@ -166,7 +166,7 @@ describe('a place where no store can be is said:', () => {
       if (process.getuid() === 0) process.setuid(65534);
       const { StoreFile } = await import(${JSON.stringify(new URL('./file.ts', import.meta.url).href)});
       try {
-        new StoreFile({ file: ${JSON.stringify(file)}, busyTimeoutMs: 100 });
+        new StoreFile({ file: ${JSON.stringify(file)}, busyTimeoutMs: 100, synchronous: 'full' });
         console.log('it was opened');
       } catch (error) {
         console.log(error.message);
@@ -221,12 +221,14 @@ describe('a new file', () => {
     await store.close();
   });
 
-  test('is opened as a WAL file whose commits wait for the disk', () => {
-    const database = openFile({ file: join(folder, 'a.db'), busyTimeoutMs: 100, maxBytes: undefined }, MIGRATIONS);
-    const [mode, synchronous] = ['journal_mode', 'synchronous'].map(
-      name => database.prepare(`PRAGMA ${name}`).get()?.[name],
-    );
-    expect({ mode, synchronous }).toEqual({ mode: 'wal', synchronous: 2 });
+  test.each([
+    ['wait for the disk', 'full', 2],
+    ['wait for the operating system', 'normal', 1],
+  ] as const)('is opened as a WAL file whose commits %s, with `synchronous` at %s', (_, synchronous, level) => {
+    const options = { file: join(folder, 'a.db'), busyTimeoutMs: 100, maxBytes: undefined, synchronous };
+    const database = openFile(options, MIGRATIONS);
+    const inForce = ['journal_mode', 'synchronous'].map(name => database.prepare(`PRAGMA ${name}`).get()?.[name]);
+    expect(inForce).toEqual(['wal', level]);
     database.close();
   });
 
@@ -263,7 +265,7 @@ describe('a new file', () => {
 });
 
 describe('formats', () => {
-  const options = (file: string) => ({ file, busyTimeoutMs: 100, maxBytes: undefined });
+  const options = (file: string) => ({ file, busyTimeoutMs: 100, maxBytes: undefined, synchronous: 'full' as const });
   const addLabel: Migration = database =>
     database.exec("ALTER TABLE session ADD COLUMN label TEXT NOT NULL DEFAULT 'none'");
   const append = { type: 'append', session: 'b', expectedSeq: 0, count: 1, firstAt: 1, lastAt: 1, text: '[]' } as const;
@@ -339,6 +341,8 @@ describe('options that make no store are refused', () => {
     [{ file: 'a.db', busyTimeoutMs: -1 }, 'busyTimeoutMs', 'a whole number from 0, not -1'],
     [{ file: 'a.db', busyTimeoutMs: 1.5 }, 'busyTimeoutMs', 'a whole number from 0, not 1.5'],
     [{ file: 'a.db', thread: 'yes' }, 'thread', '"thread" must be true or false, not "yes"'],
+    [{ file: 'a.db', synchronous: 'off' }, 'synchronous', '"synchronous" must be "full" or "normal", not "off"'],
+    [{ file: 'a.db', synchronous: 1 }, 'synchronous', '"synchronous" must be "full" or "normal", not 1'],
     [{ file: 'a.db', maxBytes: 10 }, 'maxBytes', 'must be a whole number of at least 65536, not 10'],
     [{ file: 'a.db', path: 'b' }, 'path', 'sqliteStore has no option "path"'],
   ])('%j', (options, field, message) => {

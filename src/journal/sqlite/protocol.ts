@@ -7,6 +7,8 @@ export interface FileOptions {
   readonly busyTimeoutMs: number;
   /** The most bytes that the file may grow to, or `undefined`. */
   readonly maxBytes: number | undefined;
+  /** Whether a commit waits for the disk, or for the operating system. */
+  readonly synchronous: 'full' | 'normal';
 }
 
 /** One append: its records are one row. */

@@ -1,5 +1,5 @@
 /**
- * Writes a group in one transaction: all of it is on disk when this returns.
+ * Writes a group in one transaction: all of it is as durable as `synchronous` says when this returns.
  *
  * A stale append of the group is found before it writes anything, and leaves the others alone. If the transaction fails because of
  * what one write needs (space, size), each is tried in a transaction of its own.
@@ -10,6 +10,17 @@ import { failureOf, isOfOneWrite, StoreFailure } from './failure.ts';
 import { newerFormat } from './open.ts';
 import type { AppendWrite, FileOptions, Write, WriteOutcome } from './protocol.ts';
 import { rollBack } from './schema.ts';
+
+/** Where a session's journal ends. */
+interface Head {
+  readonly id: number | bigint;
+  readonly lastSeq: number;
+  readonly lastBatch: number | bigint;
+  readonly checksum: string;
+}
+
+/** How many sessions' ends are kept in mind at most: enough for those that are at work. */
+const MOST_HEADS = 4_096;
 
 export class GroupWriter {
   readonly #database: DatabaseSync;
@@ -23,6 +34,10 @@ export class GroupWriter {
   readonly #addBatch: StatementSync;
   readonly #moveHead: StatementSync;
   readonly #addCapture: StatementSync;
+  readonly #readDataVersion: StatementSync;
+  /** What this connection wrote last, true until another one writes, which moves the data version. */
+  readonly #heads = new Map<string, Head>();
+  #dataVersion: unknown;
 
   constructor(database: DatabaseSync, options: FileOptions, version: number) {
     this.#database = database;
@@ -31,6 +46,7 @@ export class GroupWriter {
     this.#begin = database.prepare('BEGIN IMMEDIATE');
     this.#commit = database.prepare('COMMIT');
     this.#readVersion = database.prepare('PRAGMA user_version');
+    this.#readDataVersion = database.prepare('PRAGMA data_version');
     this.#findHead = database.prepare('SELECT id, last_seq, last_batch, checksum FROM session WHERE name = ?');
     this.#addSession = database.prepare(
       'INSERT INTO session (name, last_seq, last_batch, checksum, created_at, updated_at) VALUES (?, 0, 0, ?, ?, ?)',
@@ -59,7 +75,7 @@ export class GroupWriter {
   #transact(group: readonly Write[]): WriteOutcome[] {
     this.#begin.run();
     try {
-      this.#checkVersion();
+      this.#checkOthers();
       const outcomes = group.map(one =>
         one.type === 'append' ? this.#append(one) : this.#keep(one.session, one.bytes),
       );
@@ -67,12 +83,21 @@ export class GroupWriter {
       return outcomes;
     } catch (cause) {
       rollBack(this.#database);
+      this.#heads.clear();
       throw cause;
     }
   }
 
-  /** A newer program may have migrated the file while this one had it open. */
-  #checkVersion(): void {
+  /** Where another connection wrote since the last look, nothing is known any more; a newer program may even have migrated the file. */
+  #checkOthers(): void {
+    const dataVersion = this.#readDataVersion.get()?.data_version;
+    if (dataVersion === this.#dataVersion) return;
+    this.#heads.clear();
+    this.#checkFormat();
+    this.#dataVersion = dataVersion;
+  }
+
+  #checkFormat(): void {
     const version = Number(this.#readVersion.get()?.user_version);
     if (version === this.#version) return;
     const message = newerFormat(this.#options.file, version, this.#version);
@@ -80,21 +105,31 @@ export class GroupWriter {
   }
 
   #append(append: AppendWrite): WriteOutcome {
-    const { session, expectedSeq, count, text, firstAt, lastAt } = append;
-    let head = this.#findHead.get(session);
-    const actualSeq = Number(head?.last_seq ?? 0);
+    const { session, expectedSeq, count, text, lastAt } = append;
+    const known = this.#heads.get(session) ?? this.#readHead(session);
+    const actualSeq = known?.lastSeq ?? 0;
     if (actualSeq !== expectedSeq) return { failure: { kind: 'conflict', message: 'stale', actualSeq } };
     if (count === 0) return {};
-    if (head === undefined) {
-      const { lastInsertRowid } = this.#addSession.run(session, BEGINNING, firstAt, lastAt);
-      head = { id: lastInsertRowid, last_batch: 0, checksum: BEGINNING };
-    }
-    const { id = null, last_batch: previous = null, checksum: before } = head;
+    const head = known ?? this.#addHead(append);
     const [firstSeq, lastSeq] = [expectedSeq + 1, expectedSeq + count];
-    const checksum = checksumOf(String(before), session, firstSeq, lastSeq, text);
-    const { lastInsertRowid } = this.#addBatch.run(id, firstSeq, lastSeq, previous, checksum, text);
-    this.#moveHead.run(lastSeq, lastInsertRowid, checksum, lastAt, id);
+    const checksum = checksumOf(head.checksum, session, firstSeq, lastSeq, text);
+    const { lastInsertRowid } = this.#addBatch.run(head.id, firstSeq, lastSeq, head.lastBatch, checksum, text);
+    this.#moveHead.run(lastSeq, lastInsertRowid, checksum, lastAt, head.id);
+    if (this.#heads.size >= MOST_HEADS) this.#heads.clear();
+    this.#heads.set(session, { id: head.id, lastSeq, lastBatch: lastInsertRowid, checksum });
     return {};
+  }
+
+  #readHead(session: string): Head | undefined {
+    const row = this.#findHead.get(session);
+    if (row === undefined) return undefined;
+    const { id, last_seq, last_batch, checksum } = row;
+    return { id: Number(id), lastSeq: Number(last_seq), lastBatch: Number(last_batch), checksum: String(checksum) };
+  }
+
+  #addHead({ session, firstAt, lastAt }: AppendWrite): Head {
+    const { lastInsertRowid: id } = this.#addSession.run(session, BEGINNING, firstAt, lastAt);
+    return { id, lastSeq: 0, lastBatch: 0, checksum: BEGINNING };
   }
 
   #keep(session: string, bytes: Uint8Array): WriteOutcome {
