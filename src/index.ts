@@ -114,6 +114,7 @@ export type {
   StoredSession,
   TurnTotals,
 } from './journal/journal.ts';
+export type { Mail, Mailbox, MailContent, StoreNews, WatchStore } from './journal/mailbox.ts';
 // Keep: the journal, and where it is kept.
 export { memoryStore } from './journal/memory.ts';
 // Model and message types: those of the AI SDK provider specification, under the names that looprig uses.

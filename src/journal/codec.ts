@@ -7,6 +7,7 @@
 import { base64 } from '../model/copy.ts';
 import { isList } from '../show.ts';
 import type { JournalRecord } from './journal.ts';
+import type { Mail } from './mailbox.ts';
 
 const TAG = '$looprig';
 
@@ -28,6 +29,20 @@ export function decodeRecords(text: string): JournalRecord[] {
   if (!Array.isArray(value)) throw new TypeError('the text holds no list of records');
   for (const record of value) freeze(record);
   return value;
+}
+
+/** A mail as text, as records are. Throws `UnkeepableValue`. */
+export function encodeMail(mail: Mail): string {
+  return JSON.stringify(isPlain(mail, 0) ? mail : encode(mail, 0));
+}
+
+/** The mail of a text that `encodeMail` made, frozen throughout. Throws for any other text. */
+export function decodeMail(text: string): Mail {
+  const parsed: unknown = JSON.parse(text);
+  const mail = text.includes(TAG) ? decode(parsed) : parsed;
+  if (typeof mail !== 'object' || mail === null || Array.isArray(mail)) throw new TypeError('the text holds no mail');
+  freeze(mail);
+  return mail as Mail;
 }
 
 /** Whether JSON carries the value as it is. */

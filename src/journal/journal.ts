@@ -21,6 +21,7 @@ import type {
   Usage,
   UserMessage,
 } from '../model/model.ts';
+import type { Mailbox, WatchStore } from './mailbox.ts';
 
 /** How a call came to its result. */
 export type CallOutcome =
@@ -279,6 +280,10 @@ export interface JournalStore {
   putCapture(sessionId: string, bytes: Uint8Array): Promise<string>;
   /** The large result kept under `id` for this session, or `undefined`. */
   getCapture(sessionId: string, id: string): Promise<Uint8Array | undefined>;
+  /** The mailboxes of its sessions. A store for programs that run every session themselves may do without; a host needs one. */
+  readonly mailbox?: Mailbox;
+  /** Tells what is new. A host of a store without it looks for itself, twice a second. */
+  readonly watch?: WatchStore;
   /** Waits until all that was appended is safe, and lets go of what the store holds. */
   close?(): Promise<void>;
 }

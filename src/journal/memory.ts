@@ -4,6 +4,8 @@ import { bytesToHex } from '@noble/hashes/utils.js';
 import { JournalConflictError } from '../errors.ts';
 import { requireGapFree } from './gap-free.ts';
 import type { JournalRecord, JournalStore, StoredSession } from './journal.ts';
+import type { Mail, Mailbox, StoreNews } from './mailbox.ts';
+import { Watchers } from './watchers.ts';
 
 interface Journal {
   readonly records: JournalRecord[];
@@ -22,7 +24,19 @@ export function memoryStore(): JournalStore {
 class MemoryStore implements JournalStore {
   readonly #journals = new Map<string, Journal>();
   readonly #captures = new Map<string, Map<string, Uint8Array>>();
+  readonly #mails = new Map<string, Map<string, Mail>>();
+  readonly #watchers = new Watchers();
+  readonly mailbox: Mailbox = {
+    post: async (sessionId, mail) => this.#post(sessionId, mail),
+    read: async sessionId => [...(this.#mails.get(sessionId)?.values() ?? [])],
+    remove: async (sessionId, mailIds) => this.#removeMails(sessionId, mailIds),
+    sessions: async () => [...this.#mails.keys()],
+  };
   #appends = 0;
+
+  watch(sessionId: string, listener: (news: StoreNews) => void): () => void {
+    return this.#watchers.add(sessionId, listener);
+  }
 
   append(sessionId: string, expectedSeq: number, records: readonly JournalRecord[]): void {
     const journal = this.#journals.get(sessionId);
@@ -31,12 +45,12 @@ class MemoryStore implements JournalStore {
     requireGapFree(records, expectedSeq);
     if (records.length === 0) return;
     this.#appends += 1;
-    if (journal === undefined) {
-      this.#journals.set(sessionId, { records: [...records], lastAppend: this.#appends });
-      return;
+    if (journal === undefined) this.#journals.set(sessionId, { records: [...records], lastAppend: this.#appends });
+    else {
+      for (const record of records) journal.records.push(record);
+      journal.lastAppend = this.#appends;
     }
-    for (const record of records) journal.records.push(record);
-    journal.lastAppend = this.#appends;
+    this.#watchers.tell(sessionId, 'records');
   }
 
   read(sessionId: string, fromSeq: number): AsyncIterable<JournalRecord> {
@@ -64,6 +78,20 @@ class MemoryStore implements JournalStore {
 
   async getCapture(sessionId: string, id: string): Promise<Uint8Array | undefined> {
     return this.#captures.get(sessionId)?.get(id)?.slice();
+  }
+
+  #post(sessionId: string, mail: Mail): boolean {
+    const mails = this.#mails.get(sessionId) ?? new Map<string, Mail>();
+    if (mails.has(mail.mailId)) return false;
+    this.#mails.set(sessionId, mails.set(mail.mailId, mail));
+    this.#watchers.tell(sessionId, 'mails');
+    return true;
+  }
+
+  #removeMails(sessionId: string, mailIds: readonly string[]): void {
+    const mails = this.#mails.get(sessionId);
+    for (const mailId of mailIds) mails?.delete(mailId);
+    if (mails?.size === 0) this.#mails.delete(sessionId);
   }
 }
 

@@ -62,6 +62,8 @@ export function faultyStore(store: JournalStore, plan: StoreFaultPlan): FaultySt
     find: sessionId => store.find(sessionId),
     putCapture: (sessionId, bytes) => store.putCapture(sessionId, bytes),
     getCapture: (sessionId, id) => store.getCapture(sessionId, id),
+    ...(store.mailbox === undefined ? {} : { mailbox: store.mailbox }),
+    ...(store.watch === undefined ? {} : { watch: (sessionId, listener) => store.watch!(sessionId, listener) }),
     close: async () => store.close?.(),
   };
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { JournalDamagedError, JournalError } from '../errors.ts';
 import type { JournalRecord, JournalStore } from '../journal/journal.ts';
+import type { Mailbox, StoreNews } from '../journal/mailbox.ts';
 import { memoryStore } from '../journal/memory.ts';
 import { type JournalStoreCase, journalStoreKit } from './journal-store-kit.ts';
 import type { StoreDamage } from './journal-store-kit-damage.ts';
@@ -199,6 +200,61 @@ test('each case closes the store that it made, also when it fails', async () => 
   expect(closed).toBe(cases.length);
 });
 
+describe('the tests of mailboxes find one that', () => {
+  const faulty = (fault: (mailbox: Mailbox) => Partial<Mailbox>): Promise<string[]> =>
+    failures(({ mailbox }) => ({ mailbox: { ...mailbox!, ...fault(mailbox!) } }));
+
+  test('has no fault: nothing', async () => {
+    expect(await faulty(() => ({}))).toEqual([]);
+  });
+
+  test('says of every mail that it is new', async () => {
+    const failed = await faulty(mailbox => ({ post: async (id, mail) => (await mailbox.post(id, mail)) || true }));
+    expect(failed).toEqual([
+      'a mail of an id that is there changes nothing, and one that was removed can be posted again',
+      'of mails of one id that arrive together one is taken',
+    ]);
+  });
+
+  test('gives mails in another order', async () => {
+    const failed = await faulty(mailbox => ({ read: async id => (await mailbox.read(id)).toReversed() }));
+    expect(failed).toContain('mails come back as they were, in the order of posting, until they are removed');
+  });
+
+  test('removes nothing, or all', async () => {
+    const every = async (mailbox: Mailbox, id: string) => (await mailbox.read(id)).map(({ mailId }) => mailId);
+    for (const remove of [
+      () => async () => {},
+      (mailbox: Mailbox) => async (id: string) => mailbox.remove(id, await every(mailbox, id)),
+    ]) {
+      const failed = await faulty(mailbox => ({ remove: remove(mailbox) }));
+      expect(failed).toContain('mails come back as they were, in the order of posting, until they are removed');
+    }
+  });
+
+  test('gives the mails of every session', async () => {
+    const failed = await faulty(mailbox => ({
+      read: async () => (await Promise.all((await mailbox.sessions()).map(id => mailbox.read(id)))).flat(),
+    }));
+    expect(failed).toContain('mails belong to their session, whatever the ids are, and are no session of the list');
+  });
+
+  test('tells those who watch no more', async () => {
+    const listeners = new Map<string, ((news: StoreNews) => void)[]>();
+    const failed = await failures(store => ({
+      async append(id, expectedSeq, records) {
+        await store.append(id, expectedSeq, records);
+        for (const listener of listeners.get(id) ?? []) listener('records');
+      },
+      watch: (id, listener) => {
+        listeners.set(id, [...(listeners.get(id) ?? []), listener]);
+        return () => {};
+      },
+    }));
+    expect(failed).toEqual(['who watches a session is told of its records and of its mails, and of no other session']);
+  });
+});
+
 describe('the tests of reopening find a store that', () => {
   const failures = async (reopened: (store: JournalStore) => JournalStore): Promise<string[]> => {
     const failed: string[] = [];
@@ -229,7 +285,10 @@ describe('the tests of reopening find a store that', () => {
     const failed: string[] = [];
     const cases = onlyWith(journalStoreKit(memoryStore, { reopen: store => store }));
     for (const { name, run } of cases) await run().catch(() => failed.push(name));
-    expect(failed).toEqual(['a store that is closed takes nothing, says so, and may be closed again']);
+    expect(failed).toEqual([
+      'a store that is closed takes nothing, says so, and may be closed again',
+      'mails are there when the store is opened again, and a closed store takes none',
+    ]);
   });
 });
 
@@ -289,7 +348,7 @@ function onlyWith(cases: readonly JournalStoreCase[]): JournalStoreCase[] {
   return cases.filter(({ name }) => !ALWAYS.has(name));
 }
 
-function through(store: JournalStore): Required<JournalStore> {
+function through(store: JournalStore): Required<Omit<JournalStore, 'mailbox' | 'watch'>> {
   return {
     append: async (...given) => store.append(...given),
     read: (...given) => store.read(...given),

@@ -4,6 +4,7 @@ import { APPEND_CHECKS } from './journal-store-kit-append.ts';
 import { CAPTURE_CHECKS } from './journal-store-kit-captures.ts';
 import { type DamageStore, damageChecks } from './journal-store-kit-damage.ts';
 import { FAULT_CHECKS } from './journal-store-kit-faults.ts';
+import { MAIL_CHECKS, reopenMailChecks } from './journal-store-kit-mail.ts';
 import { READ_CHECKS } from './journal-store-kit-read.ts';
 import { type Reopen, reopenChecks } from './journal-store-kit-reopen.ts';
 import { VALUE_CHECKS } from './journal-store-kit-values.ts';
@@ -26,15 +27,16 @@ export interface JournalStoreKitOptions {
 
 /**
  * The tests of a store: `for (const { name, run } of journalStoreKit(createStore)) test(name, run)`. Each case makes a store, uses
- * session ids of its own, so that all may work on one database, and closes the store at its end.
+ * session ids of its own, so that all may work on one database, and closes the store at its end. The cases of mailboxes and of watching
+ * hold for a store that has none, too.
  */
 export function journalStoreKit(
   createStore: () => JournalStore | Promise<JournalStore>,
   { reopen, damage }: JournalStoreKitOptions = {},
 ): readonly JournalStoreCase[] {
   const checks = [
-    ...[APPEND_CHECKS, READ_CHECKS, VALUE_CHECKS, CAPTURE_CHECKS, FAULT_CHECKS].flat(),
-    ...(reopen === undefined ? [] : reopenChecks(reopen)),
+    ...[APPEND_CHECKS, READ_CHECKS, VALUE_CHECKS, CAPTURE_CHECKS, FAULT_CHECKS, MAIL_CHECKS].flat(),
+    ...(reopen === undefined ? [] : [...reopenChecks(reopen), ...reopenMailChecks(reopen)]),
     ...(damage === undefined ? [] : damageChecks(damage)),
   ];
   return checks.map(([name, check]) =>

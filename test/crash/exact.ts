@@ -47,6 +47,8 @@ export class ExactKill {
       list: () => store.list(),
       find: sessionId => store.find(sessionId),
       getCapture: (sessionId, id) => store.getCapture(sessionId, id),
+      mailbox: store.mailbox,
+      watch: (sessionId, listener) => store.watch(sessionId, listener),
       close: () => store.close(),
     };
   }

@@ -31,6 +31,12 @@ export class StoreFile {
         return this.#reader.rows(ask as Requests['rows']['ask']);
       case 'capture':
         return this.#reader.capture(ask as Requests['capture']['ask']);
+      case 'mails':
+        return this.#reader.mails(ask as Requests['mails']['ask']);
+      case 'mailboxes':
+        return this.#reader.mailboxes();
+      case 'standings':
+        return this.#reader.standings(ask as Requests['standings']['ask']);
       case 'close':
         return this.close();
     }

@@ -32,7 +32,7 @@ export interface SqliteStoreOptions {
  * opened at the first use, which rejects with `JournalError` where it cannot be: `foreign_file`, `newer_format`, `damaged`, `store_failed`.
  * Several stores, in one process or in several, may use one file. Throws `DefinitionError` for options that it cannot take.
  */
-export function sqliteStore(options: SqliteStoreOptions): JournalStore & { close(): Promise<void> } {
+export function sqliteStore(options: SqliteStoreOptions): Required<JournalStore> {
   const { file, busyTimeoutMs = 5_000, thread = false, synchronous = 'full', maxBytes, ...unknown } = options ?? {};
   const [stranger] = Object.keys(unknown);
   if (stranger !== undefined) throw invalid(stranger, `sqliteStore has no option "${stranger}"`, options);

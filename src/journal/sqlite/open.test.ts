@@ -308,6 +308,19 @@ describe('formats', () => {
     database.close();
   });
 
+  test('the first one has no mailboxes, and gets them', async () => {
+    const file = join(folder, 'a.db');
+    const oldest = openFile(options(file), MIGRATIONS.slice(0, 1));
+    oldest.exec("INSERT INTO session VALUES (1, 'b', 1, 1, '', 5, 5)");
+    oldest.close();
+    const store = sqliteStore({ file });
+    const mail = { mailId: 'm', at: 1, content: { type: 'mode', mode: 'plan' } } as const;
+    expect(await store.mailbox.post('b', mail)).toBe(true);
+    expect(await store.mailbox.read('b')).toEqual([mail]);
+    expect(await store.find('b')).toMatchObject({ lastSeq: 1 });
+    await store.close();
+  });
+
   test('a migration that fails leaves the file as it was', async () => {
     const file = join(folder, 'a.db');
     await makeStore(file);

@@ -29,7 +29,21 @@ interface CaptureWrite {
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
-export type Write = AppendWrite | CaptureWrite;
+/** One mail; nothing where the session has one of this id. */
+interface PostWrite {
+  readonly type: 'post';
+  readonly session: string;
+  readonly mailId: string;
+  readonly text: string;
+}
+
+interface UnpostWrite {
+  readonly type: 'unpost';
+  readonly session: string;
+  readonly mailIds: readonly string[];
+}
+
+export type Write = AppendWrite | CaptureWrite | PostWrite | UnpostWrite;
 
 /** A session as its row has it. */
 export interface SessionRow {
@@ -83,12 +97,25 @@ export interface Requests {
     readonly ask: { readonly session: string; readonly id: string };
     readonly reply: Uint8Array | undefined;
   };
+  /** The texts of a session's mails, the first posted first. */
+  readonly mails: { readonly ask: string; readonly reply: readonly string[] };
+  /** The sessions that have mails, the one with the oldest first. */
+  readonly mailboxes: { readonly ask: undefined; readonly reply: readonly string[] };
+  /** Where these sessions stand; nothing where no other connection has written since this was asked last. */
+  readonly standings: { readonly ask: readonly string[]; readonly reply: readonly Standing[] | undefined };
   readonly close: { readonly ask: undefined; readonly reply: undefined };
 }
 
 export type RequestName = keyof Requests;
 
-/** What became of one write. A capture gives its id. */
+/** How far a session has come: numbers that grow with each append, and with each mail. */
+export interface Standing {
+  readonly session: string;
+  readonly lastSeq: number;
+  readonly lastMail: number;
+}
+
+/** What became of one write. A capture gives its id, and so does a mail that was not there. */
 export type WriteOutcome = { readonly id?: string } | { readonly failure: Failure };
 
 /** Why something failed, as data. */

@@ -3,7 +3,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { BEGINNING, checksumOf, sha256 } from './checksum.ts';
 import { isDamage, StoreFailure } from './failure.ts';
 import { Links } from './links.ts';
-import type { Located, ReadRows, Requests, SessionRow } from './protocol.ts';
+import type { Located, ReadRows, Requests, SessionRow, Standing } from './protocol.ts';
 
 /** The most characters that go to the other side at once, but for a row that has more. */
 const MOST_CHARACTERS = 1 << 19;
@@ -16,6 +16,12 @@ export class Reader {
   readonly #checksum: StatementSync;
   readonly #batches: StatementSync;
   readonly #capture: StatementSync;
+  readonly #mails: StatementSync;
+  readonly #mailboxes: StatementSync;
+  readonly #changes: StatementSync;
+  readonly #standings: StatementSync;
+  /** What SQLite counts up when another connection has written. */
+  #lastChange: unknown;
 
   constructor(database: DatabaseSync) {
     const columns = 'name AS session, last_seq AS lastSeq, created_at AS createdAt, updated_at AS updatedAt';
@@ -31,6 +37,14 @@ export class Reader {
       SELECT first_seq AS firstSeq, last_seq AS lastSeq, checksum, records
       FROM json_each(?) AS wanted CROSS JOIN batch ON batch.id = wanted.value`);
     this.#capture = database.prepare('SELECT bytes FROM capture WHERE session = ? AND hash = ?');
+    this.#mails = database.prepare('SELECT content FROM mail WHERE session = ? ORDER BY id');
+    this.#mailboxes = database.prepare('SELECT session FROM mail GROUP BY session ORDER BY min(id)');
+    this.#changes = database.prepare('PRAGMA data_version');
+    this.#standings = database.prepare(`
+      SELECT wanted.value AS session,
+        coalesce((SELECT last_seq FROM session WHERE name = wanted.value), 0) AS lastSeq,
+        coalesce((SELECT max(id) FROM mail WHERE mail.session = wanted.value), 0) AS lastMail
+      FROM json_each(?) AS wanted`);
   }
 
   find(session: string): SessionRow | undefined {
@@ -92,6 +106,21 @@ export class Reader {
     }
     if (texts.length === rows.length) damage = undefined;
     return { texts, nextSeq, before, ...(damage && { damage }) };
+  }
+
+  mails(session: string): readonly string[] {
+    return this.#mails.all(session).map(row => String(row.content));
+  }
+
+  mailboxes(): readonly string[] {
+    return this.#mailboxes.all().map(row => String(row.session));
+  }
+
+  standings(sessions: readonly string[]): readonly Standing[] | undefined {
+    const change = this.#changes.get()?.data_version;
+    if (change === this.#lastChange) return undefined;
+    this.#lastChange = change;
+    return this.#standings.all(JSON.stringify(sessions)) as unknown as Standing[];
   }
 
   /** A capture whose bytes are still those of its id. */

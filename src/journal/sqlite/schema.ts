@@ -42,6 +42,18 @@ export const MIGRATIONS: readonly Migration[] = [
       ) STRICT;
     `);
   },
+  database => {
+    // Its numbers are not used again, so that a new mail is never taken for one that was removed.
+    database.exec(`
+      CREATE TABLE mail (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        session TEXT NOT NULL,
+        name TEXT NOT NULL,
+        content TEXT NOT NULL,
+        UNIQUE (session, name)
+      ) STRICT;
+    `);
+  },
 ];
 
 /** The version that a file has. */

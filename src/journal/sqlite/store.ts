@@ -3,10 +3,12 @@
  * under way, share the next one.
  */
 import { JournalConflictError, JournalDamagedError, JournalError } from '../../errors.ts';
-import { decodeRecords, encodeRecords } from '../codec.ts';
+import { decodeMail, decodeRecords, encodeMail, encodeRecords } from '../codec.ts';
 import { requireGapFree } from '../gap-free.ts';
 import type { JournalRecord, JournalStore, StoredSession } from '../journal.ts';
+import type { Mail, Mailbox, StoreNews } from '../mailbox.ts';
 import { directLink, type FileLink, ThreadLink } from './link.ts';
+import { Lookout } from './lookout.ts';
 import { nameOf, sessionOf } from './names.ts';
 import type {
   Failure,
@@ -36,6 +38,8 @@ export class SqliteStore implements JournalStore {
   readonly #options: FileOptions;
   readonly #link: FileLink;
   readonly #gather: () => Promise<void> | undefined;
+  readonly #lookout: Lookout;
+  readonly mailbox: Mailbox;
   #queue: Queued[] = [];
   /** The transactions under way and to come, until the queue is empty. */
   #writing: Promise<void> | undefined;
@@ -46,6 +50,21 @@ export class SqliteStore implements JournalStore {
     this.#link = hasThread ? new ThreadLink(options) : directLink(options);
     const isQuick = options.synchronous === 'normal' && !hasThread;
     this.#gather = isQuick ? resolved : endOfTick;
+    this.#lookout = new Lookout(sessions => this.#ask('standings', sessions));
+    this.mailbox = Object.freeze({
+      post: (sessionId: string, mail: Mail) => this.#post(sessionId, mail),
+      read: (sessionId: string) => this.#readMails(sessionId),
+      remove: async (sessionId: string, mailIds: readonly string[]) => {
+        await this.#write({ type: 'unpost', session: nameOf(sessionId), mailIds: mailIds.map(nameOf) }, sessionId);
+      },
+      sessions: async () => (await this.#ask('mailboxes', undefined)).map(sessionOf),
+    });
+  }
+
+  watch(sessionId: string, listener: (news: StoreNews) => void): () => void {
+    const stop = this.#lookout.watchers.add(nameOf(sessionId), listener);
+    this.#lookout.begin();
+    return stop;
   }
 
   async append(sessionId: string, expectedSeq: number, records: readonly JournalRecord[]): Promise<void> {
@@ -60,6 +79,7 @@ export class SqliteStore implements JournalStore {
       text: textOf(records, expectedSeq),
     };
     await this.#write(write, sessionId);
+    if (records.length > 0) this.#lookout.watchers.tell(nameOf(sessionId), 'records');
   }
 
   async *read(sessionId: string, fromSeq: number): AsyncGenerator<JournalRecord> {
@@ -102,12 +122,26 @@ export class SqliteStore implements JournalStore {
     return this.#ask('capture', { session: nameOf(sessionId), id });
   }
 
+  async #post(sessionId: string, mail: Mail): Promise<boolean> {
+    const session = nameOf(sessionId);
+    const write: Write = { type: 'post', session, mailId: nameOf(mail.mailId), text: mailText(mail) };
+    const isNew = (await this.#write(write, sessionId)) !== undefined;
+    if (isNew) this.#lookout.watchers.tell(session, 'mails');
+    return isNew;
+  }
+
+  async #readMails(sessionId: string): Promise<readonly Mail[]> {
+    const texts = await this.#ask('mails', nameOf(sessionId));
+    return texts.map(text => mailOf(text, sessionId));
+  }
+
   async close(): Promise<void> {
     this.#closing ??= this.#finish();
     await this.#closing;
   }
 
   async #finish(): Promise<void> {
+    this.#lookout.end();
     await this.#writing;
     await this.#link.end();
   }
@@ -194,6 +228,23 @@ function textOf(records: readonly JournalRecord[], expectedSeq: number): string 
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : 'it cannot be read';
     throw new JournalError('store_failed', `a record after number ${expectedSeq} cannot be kept: ${reason}`, { cause });
+  }
+}
+
+function mailText(mail: Mail): string {
+  try {
+    return encodeMail(mail);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : 'it cannot be read';
+    throw new JournalError('store_failed', `the mail ${mail.mailId} cannot be kept: ${reason}`, { cause });
+  }
+}
+
+function mailOf(text: string, sessionId: string): Mail {
+  try {
+    return decodeMail(text);
+  } catch (cause) {
+    throw new JournalError('damaged', `a mail of session ${sessionId} cannot be read: restore a backup`, { cause });
   }
 }
 

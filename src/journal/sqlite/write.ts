@@ -34,6 +34,8 @@ export class GroupWriter {
   readonly #addBatch: StatementSync;
   readonly #moveHead: StatementSync;
   readonly #addCapture: StatementSync;
+  readonly #addMail: StatementSync;
+  readonly #removeMail: StatementSync;
   readonly #readDataVersion: StatementSync;
   /** What this connection wrote last, true until another one writes, which moves the data version. */
   readonly #heads = new Map<string, Head>();
@@ -60,6 +62,10 @@ export class GroupWriter {
     this.#addCapture = database.prepare(
       'INSERT INTO capture (session, hash, bytes) VALUES (?, ?, ?) ON CONFLICT (session, hash) DO NOTHING',
     );
+    this.#addMail = database.prepare(
+      'INSERT INTO mail (session, name, content) VALUES (?, ?, ?) ON CONFLICT (session, name) DO NOTHING',
+    );
+    this.#removeMail = database.prepare('DELETE FROM mail WHERE session = ? AND name = ?');
   }
 
   write(group: readonly Write[]): readonly WriteOutcome[] {
@@ -76,9 +82,7 @@ export class GroupWriter {
     this.#begin.run();
     try {
       this.#checkOthers();
-      const outcomes = group.map(one =>
-        one.type === 'append' ? this.#append(one) : this.#keep(one.session, one.bytes),
-      );
+      const outcomes = group.map(one => this.#writeOne(one));
       this.#commit.run();
       return outcomes;
     } catch (cause) {
@@ -102,6 +106,20 @@ export class GroupWriter {
     if (version === this.#version) return;
     const message = newerFormat(this.#options.file, version, this.#version);
     throw new StoreFailure({ kind: 'newer_format', message });
+  }
+
+  #writeOne(write: Write): WriteOutcome {
+    switch (write.type) {
+      case 'append':
+        return this.#append(write);
+      case 'capture':
+        return this.#keep(write.session, write.bytes);
+      case 'post':
+        return this.#post(write.session, write.mailId, write.text);
+      case 'unpost':
+        for (const mailId of write.mailIds) this.#removeMail.run(write.session, mailId);
+        return {};
+    }
   }
 
   #append(append: AppendWrite): WriteOutcome {
@@ -136,5 +154,10 @@ export class GroupWriter {
     const hash = sha256(bytes);
     this.#addCapture.run(session, hash, bytes);
     return { id: hash.toString('hex') };
+  }
+
+  #post(session: string, mailId: string, text: string): WriteOutcome {
+    const { changes } = this.#addMail.run(session, mailId, text);
+    return changes === 0 ? {} : { id: mailId };
   }
 }
