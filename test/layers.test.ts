@@ -8,7 +8,7 @@ const source = fileURLToPath(new URL('../src/', import.meta.url));
 
 /** From the bottom up: a file imports from its own layer and from those below it. Single files stand under their name. */
 const LAYERS: readonly (readonly string[])[] = [
-  ['errors.ts', 'clock.ts', 'show.ts', 'freeze.ts', 'node', 'model'],
+  ['errors.ts', 'clock.ts', 'ids.ts', 'show.ts', 'freeze.ts', 'node', 'model'],
   ['define'],
   ['journal', 'events'],
   ['bind'],
@@ -127,7 +127,9 @@ describe('the sources', () => {
     const own = imports.filter(({ from }) => from.startsWith('ai/'));
     expect(own.length).toBeGreaterThan(20);
     const foreign = own
-      .filter(({ to }) => !/^(ai\/|ai$|uuid$|index\.ts$|define\/gate\.ts$|model\/model\.ts$|run\/result\.ts$)/.test(to))
+      .filter(
+        ({ to }) => !/^(ai\/|ai$|ids\.ts$|index\.ts$|define\/gate\.ts$|model\/model\.ts$|run\/result\.ts$)/.test(to),
+      )
       .map(({ from, to }) => `${from} -> ${to}`);
     expect(foreign).toEqual([]);
     expect(imports.filter(({ from, to }) => !from.startsWith('ai/') && /^ai(\/|$)/.test(to))).toEqual([]);

@@ -1,7 +1,7 @@
 /** The tools of a bound loop, as AI SDK runs them. The rules of the loop go with them; its limits do not. */
 import { jsonSchema, type ToolExecutionOptions, type ToolSet } from 'ai';
-import { v7 as uuid } from 'uuid';
 import { decisionOf, type GateRule, resolveRules } from '../define/gate.ts';
+import { newId } from '../ids.ts';
 import type { BoundLoop, BoundMode, BoundTool, Clock } from '../index.ts';
 import { DefinitionError, systemClock } from '../index.ts';
 import type { JSONValue } from '../model/model.ts';
@@ -39,7 +39,7 @@ export function toAISDK(bound: BoundLoop, options: ToAISDKOptions = {}): ToolSet
     limits: mode.limits,
     exclusion: new Exclusion(),
     clock: options.clock ?? systemClock,
-    turnId: uuid(),
+    turnId: newId(),
     isForbidden: access => decisionOf(rules, access) === 'deny',
     onProgress: options.onProgress,
   };

@@ -2,8 +2,9 @@
  * One model response, put together from its parts, whether they came one by one or all at once. It becomes one assistant message in
  * the provider's own format, so that signatures and other metadata go back exactly as they came.
  */
-import { v7 as uuid } from 'uuid';
+
 import { deepFreeze } from '../freeze.ts';
+import { newId } from '../ids.ts';
 import type { Incomplete } from '../journal/journal.ts';
 import type {
   AssistantContent,
@@ -362,7 +363,7 @@ export function isTooDeep(value: unknown, text: string): boolean {
 
 /** Letters and digits only, 37 of them: all providers take it as a call id. */
 function freshCallId(): string {
-  return `call_${uuid().replaceAll('-', '')}`;
+  return `call_${newId().replaceAll('-', '')}`;
 }
 
 function textPart(block: OpenBlock): AssistantContent {

@@ -1,9 +1,10 @@
 /** Runs delegates: opens or finds the child session of a call, runs or takes up its turn, and makes its end the call's result. */
-import { v5 as uuidOf } from 'uuid';
+
 import type { DelegateRequest, Delegation } from '../define/bindings.ts';
 import type { LoopDefinition } from '../define/loop.ts';
 import { type ToolCall, type ToolResult, toolResult } from '../define/tool.ts';
 import { describeLimit } from '../errors.ts';
+import { namedId } from '../ids.ts';
 import type { JournalRecord, JournalStore } from '../journal/journal.ts';
 import type { JSONValue } from '../model/model.ts';
 import { shareOf } from '../run/budget.ts';
@@ -41,7 +42,7 @@ async function runDelegate(
   { loop, message, limits }: DelegateRequest,
   call: ToolCall,
 ): Promise<ToolResult> {
-  const childId = uuidOf(`${sessionId} ${call.callId}`, CHILD_IDS);
+  const childId = namedId(`${sessionId} ${call.callId}`, CHILD_IDS);
   const known = await store.find(childId);
   const ended = known === undefined ? undefined : await endOf(store, childId);
   if (ended !== undefined) {

@@ -2,13 +2,14 @@
  * The gates of one session: questions to a person whether a call may do what it wants. A gate stands in the journal, so that the process
  * that asks need not be the one that is answered; a decision is recorded before anything depends on it, and is used by its own call alone.
  */
-import { v7 as uuid } from 'uuid';
+
 import type { Clock, TimerHandle } from '../clock.ts';
 import { decisionOf, type GateDecision, type GateRule, type ResolvedRule, resolveRules } from '../define/gate.ts';
 import { type Refusal, readOptions } from '../define/options.ts';
 import type { AccessRequest } from '../define/tool.ts';
 import { GateError, SessionError } from '../errors.ts';
 import { deepFreeze } from '../freeze.ts';
+import { newId } from '../ids.ts';
 import type { JournalEntry } from '../journal/journal.ts';
 import type { JSONValue } from '../model/model.ts';
 import type { Permission, PermissionRequest } from '../run/context.ts';
@@ -197,7 +198,7 @@ export class GateKeeper {
     const unmet = Object.freeze(request.requests.filter(access => this.#rule(access) !== 'allow'));
     if (unmet.length === 0) return ALLOWED;
     if (!this.#canAsk) return deny(`nothing here allows ${named(unmet[0]!)}, and nobody can be asked`);
-    const gateId = uuid();
+    const gateId = newId();
     const { stepId, callId, toolName, summary } = request;
     const said = summary === undefined ? {} : { summary };
     opened.push({ type: 'gate.opened', turnId, stepId, gateId, callId, toolName, requests: unmet, ...said });

@@ -2,9 +2,10 @@
  * What users said and no turn has taken up yet: inputs that wait for a turn of their own, and what was said to the running turn. Each
  * stands in the journal before anything depends on it.
  */
-import { v7 as uuid } from 'uuid';
+
 import type { EventHub } from '../events/event-stream.ts';
 import type { TurnEvent } from '../events/events.ts';
+import { newId } from '../ids.ts';
 import type { JournalEntry } from '../journal/journal.ts';
 import { NO_USAGE, type UserMessage } from '../model/model.ts';
 import { type BudgetShare, shareOf } from '../run/budget.ts';
@@ -81,7 +82,7 @@ export class Inbox {
 
   /** A turn that begins now: with `from`, one that another process began, whose events begin after that record. */
   job(limits: TurnLimits | undefined, opening: Job['opening'], from?: { turnId: string; afterSeq: number }): Job {
-    const { turnId = uuid(), afterSeq = this.#parts.hub.lastSeq } = from ?? {};
+    const { turnId = newId(), afterSeq = this.#parts.hub.lastSeq } = from ?? {};
     return {
       ...{ turnId, limits, share: shareOf(limits?.budget), opening, afterSeq, final: undefined, isRestored: false },
       ...{ interruption: new Interruption(), result: Promise.withResolvers<TurnResult>() },
@@ -90,7 +91,7 @@ export class Inbox {
 
   /** Records an input that waits for its turn. A failure comes back with the turn that is running. */
   enqueue(message: UserMessage, limits: TurnLimits | undefined): Job {
-    const inputId = uuid();
+    const inputId = newId();
     const job = this.job(limits, { inputId });
     this.#queue.push(job);
     void this.#parts.append([{ type: 'input.received', inputId, as: 'turn', message }]);
@@ -99,7 +100,7 @@ export class Inbox {
 
   /** Records what is said to the running turn; settles when it is decided what becomes of it. */
   async steer(message: UserMessage): Promise<Steered<never>> {
-    const inputId = uuid();
+    const inputId = newId();
     const decided = Promise.withResolvers<Steered<never>>();
     this.#steers.push({ inputId, afterSeq: this.#parts.hub.lastSeq, decided });
     await this.#parts.append([{ type: 'input.received', inputId, as: 'steer', message }]);

@@ -1,5 +1,5 @@
 /** The composition root: which loops there are, where their sessions are kept, and what their tools are given. */
-import { v7 as uuid } from 'uuid';
+
 import type { BoundLoop } from '../bind/bound-loop.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import type { BindingTypes, Captures, Secrets, Workspace } from '../define/bindings.ts';
@@ -7,6 +7,7 @@ import { isLoopDefinition, type LoopDefinition } from '../define/loop.ts';
 import { show, type ToolDefinition } from '../define/tool.ts';
 import { JournalError, SessionError } from '../errors.ts';
 import type { SessionEvent } from '../events/events.ts';
+import { newId } from '../ids.ts';
 import type { JournalEntry, JournalStore, StoredSession } from '../journal/journal.ts';
 import { memoryStore } from '../journal/memory.ts';
 import { JournalWriter } from '../journal/writer.ts';
@@ -184,7 +185,7 @@ class OpenRig {
     if (options.sessionId !== undefined) return this.#restore(options.sessionId, options);
     const imported = options.history && checkHistory(options.history, options.repair === true);
     const { extraTools } = options;
-    const session = await this.#begin(pickLoop(this.#rig.loops, options.loop), uuid(), { extraTools, imported });
+    const session = await this.#begin(pickLoop(this.#rig.loops, options.loop), newId(), { extraTools, imported });
     if (imported !== undefined && imported.repairs.length > 0) options.onRepair?.(imported.repairs);
     return session;
   }
@@ -193,7 +194,7 @@ class OpenRig {
   async #begin(loop: LoopDefinition, sessionId: string, { extraTools, imported, parent }: Beginning): Promise<Session> {
     const children = new Set<Session>();
     const depth = parent?.depth ?? 0;
-    const bound = await this.#bind(loop, { sessionId, loopId: uuid(), extraTools, depth, children });
+    const bound = await this.#bind(loop, { sessionId, loopId: newId(), extraTools, depth, children });
     const state = new SessionState();
     const lastSeq = await this.#write(bound, state, 0, openingEntries(loop, bound, imported, parent));
     return this.#session(bound, { state, lastSeq, ran: [] }, children);

@@ -43,7 +43,7 @@ describe('looprig alone, bundled for a browser', () => {
       'dynamic-import node:path',
     ]);
     const packages = core.files.map(file => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1] ?? 'looprig');
-    expect([...new Set(packages)].sort()).toEqual(['@cfworker/json-schema', '@noble/hashes', 'looprig', 'uuid']);
+    expect([...new Set(packages)].sort()).toEqual(['@cfworker/json-schema', '@noble/hashes', 'looprig']);
     const beside = core.files.filter(file => /^src\/(ai|cli|mcp|middleware|otel|testing|workspace)\//.test(file));
     expect(beside).toEqual([]);
   });
