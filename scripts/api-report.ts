@@ -11,6 +11,7 @@ const root = join(import.meta.dirname, '..');
 const entries: Readonly<Record<string, string>> = {
   looprig: 'dist/index.d.ts',
   'looprig-ai': 'dist/ai/index.d.ts',
+  'looprig-config': 'dist/config/index.d.ts',
   'looprig-mcp': 'dist/mcp/index.d.ts',
   'looprig-middleware': 'dist/middleware/index.d.ts',
   'looprig-otel': 'dist/otel/index.d.ts',

@@ -15,7 +15,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['run'],
   ['session'],
   ['index.ts'],
-  ['testing', 'workspace', 'middleware', 'ai', 'mcp', 'otel', 'engines'],
+  ['config', 'testing', 'workspace', 'middleware', 'ai', 'mcp', 'otel', 'engines'],
   ['cli'],
 ];
 

@@ -105,6 +105,40 @@ describe('opening', () => {
   });
 });
 
+describe('binding without a session', () => {
+  it('shows what a new session would have, with the bindings of the rig, and records nothing', async () => {
+    const store = memoryStore();
+    const seen: unknown[] = [];
+    const keeper = defineTool({
+      ...{ name: 'keeper', description: 'Keeps.', input: { type: 'object' }, requires: ['secrets'] },
+      create: ({ secrets }) => {
+        seen.push(secrets.get('key'));
+        return { execute: () => '', idempotent: true, [Symbol.dispose]: () => void seen.push('disposed') };
+      },
+    });
+    const one = defineLoop({ name: 'one', model: scriptedModel([]), tools: [keeper], limits: { calls: 3 } });
+    const rig = defineRig({ loops: [one, talker('two')], store, secrets: { key: 'k' } });
+    const bound = await rig.bind('one');
+    expect(bound.tools.map(({ info, live }) => [info.name, live.idempotent])).toEqual([['keeper', true]]);
+    expect(bound.limits.calls).toBe(3);
+    await bound[Symbol.asyncDispose]();
+    expect(seen).toEqual(['k', 'disposed']);
+    expect(await store.list()).toEqual([]);
+  });
+
+  it('is refused as a session would be', async () => {
+    await expect(defineRig({ loops: [talker('one'), talker('two')] }).bind()).rejects.toMatchObject({
+      kind: 'unknown_loop',
+    });
+    const lost = defineTool({
+      ...{ name: 'lost', description: 'Is lost.', input: { type: 'object' }, requires: ['workspace'] },
+      create: () => () => '',
+    });
+    const rig = defineRig({ loops: [defineLoop({ name: 'one', model: scriptedModel([]), tools: [lost] })] });
+    await expect(rig.bind()).rejects.toMatchObject({ kind: 'missing_binding' });
+  });
+});
+
 describe('restoring', () => {
   it('brings back the history, the mode and the ids of a closed session', async () => {
     const tool = scriptedTool('look', { returns: 'seen' });

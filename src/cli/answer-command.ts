@@ -15,7 +15,7 @@ const ALL = 'all';
 
 /** Runs the command. Throws `UsageError` for what cannot be done as asked. */
 export async function answerCommand(options: AnswerOptions, host: Host, secrets: SecretFilter): Promise<CommandEnd> {
-  const work = await openToAnswer(options.session, options, host);
+  const work = await openToAnswer(options.session, options, host, secrets);
   const { session, kept } = work;
   try {
     const chosen = choose(session.gates, options, kept?.shown ?? '');

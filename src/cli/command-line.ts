@@ -1,6 +1,7 @@
 /** The command line: all commands in one place, from which it is read, explained and completed. */
 import { Command, CommanderError } from 'commander';
 import { declareAnswer } from './commands/answer.ts';
+import { declareCheck } from './commands/check.ts';
 import { declareResume } from './commands/resume.ts';
 import { declareRun } from './commands/run.ts';
 import { declareSessions } from './commands/sessions.ts';
@@ -24,6 +25,7 @@ const COMMANDS: readonly (readonly [name: string, declare: (command: Command, ch
   ['show', declareShow],
   ['resume', declareResume],
   ['answer', declareAnswer],
+  ['check', declareCheck],
 ];
 
 /** Reads a command line. Throws `UsageError` for what it cannot take, in one sentence. */

@@ -1,5 +1,4 @@
 /** Follows one turn to its end, shows it, and asks at its gates. */
-import { resolve } from 'node:path';
 import {
   JournalConflictError,
   type JournalRecord,
@@ -9,6 +8,7 @@ import {
   type TurnEvent,
   type TurnResult,
 } from '../index.ts';
+import { mostTries } from './agent.ts';
 import type { CommandEnd } from './command.ts';
 import { conclude, concludeWaiting } from './conclude.ts';
 import { GateDesk } from './gate-desk.ts';
@@ -17,7 +17,6 @@ import type { Host, StopReason } from './host.ts';
 import { LineInput } from './line-input.ts';
 import type { OpenSession } from './open-session.ts';
 import type { ShownOptions } from './options.ts';
-import { MOST_TRIES } from './run-loop.ts';
 import type { SecretFilter } from './secrets.ts';
 import { shortId } from './session-ids.ts';
 import type { View } from './view.ts';
@@ -50,10 +49,10 @@ export async function showTurn(setting: TurnSetting): Promise<CommandEnd> {
   const { work, options, host, secrets, prompt, mode, session, notice } = setting;
   const view = createView(options, host, secrets);
   view.start({
-    model: work.chosen.label,
-    workspace: work.chosen.tools === undefined ? resolve(work.settings.workspace) : undefined,
+    model: work.agent.label,
+    workspace: work.agent.workspace,
     mode: mode === 'base' ? '' : mode,
-    ...{ prompt, tries: MOST_TRIES },
+    ...{ prompt, tries: mostTries(work.agent) },
     ...(session !== undefined && { session }),
   });
   if (notice !== undefined) view.notice(notice);
@@ -68,7 +67,7 @@ export async function showTurn(setting: TurnSetting): Promise<CommandEnd> {
   if (followed.result === undefined) return leaveWaiting(work, view, secrets);
   const { result, denied } = followed;
   const next = work.kept && `looprig run --session ${work.kept.shown}${work.kept.storeArgument} "…"`;
-  const end = conclude(result, { denied: work.approval === 'none' ? denied : 0, remote: work.chosen.remote });
+  const end = conclude(result, { denied: work.approval === 'none' ? denied : 0, remote: work.agent.remote });
   view.end({ ...end, ...(work.kept && { sessionId: work.kept.sessionId }), ...(next !== undefined && { next }) });
   await work.close();
   return {

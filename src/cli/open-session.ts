@@ -1,4 +1,4 @@
-/** Opens a session to work on it: a new one, or one of the store, with the folder and the model that it had. */
+/** Opens a session to work on it: a new one, or one of the store, with the loop, the folder and the model that it had. */
 import { resolve } from 'node:path';
 import {
   defineRig,
@@ -10,24 +10,24 @@ import {
   type StoredSession,
   WorkspaceError,
 } from '../index.ts';
+import { type Agent, agentFor, requireMode } from './agent.ts';
 import type { Host } from './host.ts';
-import { serverTools } from './mcp-servers.ts';
-import { type ChosenModel, chooseModel } from './models.ts';
+import { loadLoopFile } from './loop-file.ts';
 import { type Approval, NO_TURN_OPTIONS, type RunOptions, type TurnOptions } from './options.ts';
-import { defineRunLoop } from './run-loop.ts';
-import { keepSettings, type RunSettings, readSettings, settle } from './run-settings.ts';
+import { keepSettings, readSettings, settle } from './run-settings.ts';
+import type { SecretFilter } from './secrets.ts';
 import { findSession, shortId } from './session-ids.ts';
 import { lockSession, type SessionLock } from './session-lock.ts';
 import { findStore, type OpenStore, openStore } from './store-place.ts';
 import { UsageError } from './usage-error.ts';
-import { canAsk, isWatched } from './views.ts';
+import { canAsk } from './views.ts';
 
 /** Where a session is kept, and what it is called there. */
 interface Kept {
   readonly sessionId: string;
   /** Its id as people type it. */
   readonly shown: string;
-  /** What a command has to be given to find the store again; empty, or an option with a space before it. */
+  /** What a command has to be given to find the session again; empty, or options with a space before them. */
   readonly storeArgument: string;
 }
 
@@ -35,8 +35,7 @@ interface Kept {
 export interface OpenSession {
   readonly session: Session;
   readonly store: JournalStore;
-  readonly chosen: ChosenModel;
-  readonly settings: RunSettings;
+  readonly agent: Agent;
   readonly approval: Approval;
   /** `undefined` for a session that ends with the process. */
   readonly kept: Kept | undefined;
@@ -57,56 +56,71 @@ interface FoundSession extends OpenStore {
 /** The session of the store that `given` means. Throws `UsageError` where there is none, or several. */
 export async function findStored(
   given: string,
-  options: Pick<TurnOptions, 'store'>,
+  options: Pick<TurnOptions, 'store'> & Partial<Pick<TurnOptions, 'loop'>>,
   { env }: Pick<Host, 'env'>,
 ): Promise<FoundSession> {
-  const found = await findStore(options, env);
+  const own = options.loop === undefined ? undefined : (await loadLoopFile(options.loop)).config.store;
+  const found = await findStore(options, env, own);
   const sessions = (await found?.store.list()) ?? [];
   const stored = findSession(given, sessions);
   const ids = sessions.map(({ sessionId }) => sessionId);
-  return { ...found!, stored, shown: shortId(stored.sessionId, ids), storeArgument: storeArgument(options) };
+  const isOwn = own !== undefined && found?.store === own;
+  return {
+    ...found!,
+    stored,
+    shown: shortId(stored.sessionId, ids),
+    storeArgument: isOwn ? argument('--loop', resolve(options.loop ?? '.')) : storeArgument(options),
+  };
 }
 
-/** Chooses the model and opens a new session. Throws `UsageError` for what cannot be done as asked. */
-export async function openNew(options: RunOptions, host: Host): Promise<OpenSession> {
-  const settings = settle(options, {});
-  const chosen = await chosenModel(settings, options, host);
-  if (options.prompt === undefined && chosen.defaultPrompt === undefined) throw noPrompt();
-  const approval = approvalOf(options, settings, host);
-  const opened = options.noStore ? undefined : await openStore(options, host.env);
+/** Makes the agent and opens a new session. Throws `UsageError` for what cannot be done as asked. */
+export async function openNew(options: RunOptions, host: Host, secrets: SecretFilter): Promise<OpenSession> {
+  const agent = await agentFor(settle(options, {}), options, host, secrets);
+  if (options.prompt === undefined && agent.defaultPrompt === undefined) throw noPrompt();
+  const approval = approvalOf(options, agent, host);
+  const opened = options.noStore ? undefined : await openStore(options, host.env, agent.store);
   const store = opened?.store ?? memoryStore();
-  const session = await openRig({ chosen, options, settings, approval, store, host });
-  if (opened === undefined) return new Work({ session, store, chosen, settings, approval, kept: undefined }, undefined);
+  const session = await openRig({ agent, options, approval, store, host });
+  if (opened === undefined) return new Work({ session, store, agent, approval, kept: undefined }, undefined);
   const shown = shortId(session.id, []);
   const lock = await lockSession(opened.place, session.id, shown);
-  await keepSettings(opened.place, session.id, settings);
-  const kept = { sessionId: session.id, shown, storeArgument: storeArgument(options) };
-  return new Work({ session, store, chosen, settings, approval, kept }, lock);
+  await keepSettings(opened.place, session.id, agent.settings);
+  const again = store === agent.store ? argument('--loop', agent.settings.loop ?? '.') : storeArgument(options);
+  const kept = { sessionId: session.id, shown, storeArgument: again };
+  return new Work({ session, store, agent, approval, kept }, lock);
 }
 
 /** Opens a session of the store for a turn of this process alone. Throws `UsageError`, and `SessionInUseError`. */
-export async function openStored(given: string, options: TurnOptions, host: Host): Promise<OpenSession> {
+export async function openStored(
+  given: string,
+  options: TurnOptions,
+  host: Host,
+  secrets: SecretFilter,
+): Promise<OpenSession> {
   const found = await findStored(given, options, host);
-  const settings = settle(options, await readSettings(found.place, found.stored.sessionId));
-  const chosen = await chosenModel(settings, options, host);
-  const approval = approvalOf(options, settings, host);
-  const work = await openFound(found, { chosen, options, settings, approval, host });
-  await keepSettings(found.place, found.stored.sessionId, settings);
+  const kept = await readSettings(found.place, found.stored.sessionId);
+  const agent = await agentFor(settle(options, kept), options, host, secrets);
+  const approval = approvalOf(options, agent, host);
+  const work = await openFound(found, { agent, options, approval, host });
+  await keepSettings(found.place, found.stored.sessionId, agent.settings);
   return work;
 }
 
 /** Opens a session of the store to answer its gates: no turn can run in it. Throws `UsageError`, and `SessionInUseError`. */
 export async function openToAnswer(
   given: string,
-  { store }: Pick<TurnOptions, 'store'>,
+  { store, loop }: Pick<TurnOptions, 'store' | 'loop'>,
   host: Host,
+  secrets: SecretFilter,
 ): Promise<OpenSession> {
-  const options = { ...NO_TURN_OPTIONS, store };
+  const options = { ...NO_TURN_OPTIONS, store, loop };
   const found = await findStored(given, options, host);
   const kept = await readSettings(found.place, found.stored.sessionId);
-  const chosen = await chooseModel('demo', host.env, false);
-  const settings = { ...settle(options, { ...kept, model: 'demo' }), mcp: [] }; // nothing is called here
-  return openFound(found, { chosen, options, settings, approval: 'ask', host });
+  // Nobody is asked for an answer here, and nothing is called: so neither a key nor a server is needed.
+  const { reasoning: _, model: __, ...rest } = settle(options, kept);
+  const settings = { ...rest, model: rest.loop === undefined ? 'demo' : undefined, reasoning: undefined, mcp: [] };
+  const agent = await agentFor(settings, options, host, secrets);
+  return openFound(found, { agent, options, approval: 'ask', host });
 }
 
 async function openFound(
@@ -128,27 +142,18 @@ export function noPrompt(): UsageError {
   return new UsageError('there is no prompt: say what is to be done, in quotes');
 }
 
-async function chosenModel(settings: RunSettings, options: TurnOptions, host: Host): Promise<ChosenModel> {
-  const { model, reasoning } = settings;
-  const chosen = await chooseModel(model, host.env, isWatched(options, host));
-  if (reasoning !== undefined && chosen.remote === undefined) {
-    throw new UsageError(`--reasoning is for models of providers: leave it out for ${model}`);
-  }
-  return chosen;
-}
-
-function approvalOf(options: TurnOptions, { asks }: RunSettings, host: Host): Approval {
+function approvalOf(options: TurnOptions, { settings, gate }: Agent, host: Host): Approval {
   const isAnswered = canAsk(options, host);
   if (options.approve === 'ask' && !isAnswered && options.noStore) {
     throw new UsageError('--approve ask needs a terminal to ask in, or a store to wait in: leave out --no-store');
   }
-  return options.approve ?? (isAnswered || (asks && !options.noStore) ? 'ask' : 'none');
+  const waits = (settings.asks || gate?.ask === true) && !options.noStore;
+  return options.approve ?? (isAnswered || waits ? 'ask' : 'none');
 }
 
 interface RigParts {
-  readonly chosen: ChosenModel;
+  readonly agent: Agent;
   readonly options: TurnOptions;
-  readonly settings: RunSettings;
   readonly approval: Approval;
   readonly store: JournalStore;
   readonly host: Host;
@@ -156,28 +161,24 @@ interface RigParts {
   readonly shown?: string;
 }
 
-const GATES: Readonly<Record<Approval, GateOptions>> = Object.freeze({
-  all: { rules: [{ action: '*', decision: 'allow' as const }] },
-  ask: { ask: true },
-  none: {},
-});
+/** What `--approve` makes of a gate. What its rules forbid stays forbidden. */
+function gateFor(approval: Approval, gate: GateOptions | undefined): GateOptions {
+  if (approval !== 'all') return { ...gate, ask: approval === 'ask' };
+  return { ...gate, ask: false, rules: [...(gate?.rules ?? []), { action: '*', decision: 'allow' }] };
+}
 
 async function openRig(parts: RigParts): Promise<Session> {
-  const { chosen, options, settings, approval, store, host, sessionId, shown } = parts;
-  const rig = defineRig({
-    loops: [defineRunLoop(chosen, options, settings, await serverTools(settings.mcp))],
-    workspace: settings.workspace,
-    store,
-    gate: GATES[approval],
-    clock: host.clock,
-  });
+  const { agent, options, approval, store, host, sessionId, shown } = parts;
+  const mode = options.mode === undefined ? undefined : requireMode(agent.loop, options.mode);
+  const rig = defineRig({ ...agent.rig, store, gate: gateFor(approval, agent.gate), clock: host.clock });
   try {
-    if (sessionId === undefined) return await rig.open();
-    const session = await rig.open({ sessionId });
-    if (options.mode !== undefined) await session.setMode(options.mode);
+    const session = await (sessionId === undefined ? rig.open({ loop: agent.loop.name }) : rig.open({ sessionId }));
+    if (mode !== undefined && mode !== session.mode) await session.setMode(mode);
     return session;
   } catch (cause) {
-    if (WorkspaceError.is(cause)) throw new UsageError(`--workspace: ${cause.message}`, { cause });
+    if (WorkspaceError.is(cause)) {
+      throw new UsageError(`${options.workspace === undefined ? '' : '--workspace: '}${cause.message}`, { cause });
+    }
     if (SessionError.is(cause) && cause.kind === 'unknown_loop') {
       const whose = `session ${shown} was made by another program, with a loop that this one has not`;
       throw new UsageError(`${whose}: "looprig show ${shown}" shows it`, { cause });
@@ -188,9 +189,11 @@ async function openRig(parts: RigParts): Promise<Session> {
 
 /** As it must be typed again; a store that a variable or the platform names is found without. */
 function storeArgument({ store }: Pick<TurnOptions, 'store'>): string {
-  if (store === undefined) return '';
-  const path = resolve(store);
-  return ` --store ${/^[\w./@:+-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`}`;
+  return store === undefined ? '' : argument('--store', resolve(store));
+}
+
+function argument(name: string, path: string): string {
+  return ` ${name} ${/^[\w./@:+#-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`}`;
 }
 
 type WorkParts = Omit<OpenSession, 'close' | 'leave'>;
@@ -198,17 +201,15 @@ type WorkParts = Omit<OpenSession, 'close' | 'leave'>;
 class Work implements OpenSession {
   readonly session: Session;
   readonly store: JournalStore;
-  readonly chosen: ChosenModel;
-  readonly settings: RunSettings;
+  readonly agent: Agent;
   readonly approval: Approval;
   readonly kept: Kept | undefined;
   readonly #lock: SessionLock | undefined;
 
-  constructor({ session, store, chosen, settings, approval, kept }: WorkParts, lock: SessionLock | undefined) {
+  constructor({ session, store, agent, approval, kept }: WorkParts, lock: SessionLock | undefined) {
     this.session = session;
     this.store = store;
-    this.chosen = chosen;
-    this.settings = settings;
+    this.agent = agent;
     this.approval = approval;
     this.kept = kept;
     this.#lock = lock;

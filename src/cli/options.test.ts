@@ -5,6 +5,7 @@ import { UsageError } from './usage-error.ts';
 
 const DEFAULTS: RunOptions = {
   prompt: undefined,
+  loop: undefined,
   session: undefined,
   workspace: undefined,
   model: undefined,
@@ -38,6 +39,7 @@ describe('arguments that are read', () => {
     [['--limits', 'calls=2'], { limits: { calls: 2 } }],
     [['--mode', 'read-only'], { mode: 'read-only' }],
     [['--mode', 'base'], { mode: 'base' }],
+    [['--mode', 'plan', '--loop', 'my.ts#clerk'], { mode: 'plan', loop: 'my.ts#clerk' }],
     [['--approve', 'all'], { approve: 'all' }],
     [['--approve', 'none'], { approve: 'none' }],
     [['--approve', 'ask'], { approve: 'ask' }],
@@ -74,7 +76,6 @@ describe('arguments that are refused with one sentence', () => {
     [['--model', 'a', '--model', 'b'], '--model is given twice: give it once'],
     [['two', 'prompts'], 'the prompt must be one argument, and there are 2: put it in quotes'],
     [[' '], 'the prompt is empty: say what is to be done'],
-    [['--mode', 'fast'], 'there is no mode "fast": give base or read-only'],
     [['--reasoning'], '--reasoning needs a value: "looprig run --help" shows which'],
     [['--reasoning', 'hard'], '--reasoning must be one of none, minimal, low, medium, high, not "hard"'],
     [['--approve', 'some'], '--approve must be one of ask, all, none, not "some"'],

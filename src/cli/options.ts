@@ -1,11 +1,6 @@
 /** What the commands are asked to do, once the command line is read: `commands/` says how each option is given. */
 import type { ToolLimits } from '../index.ts';
 
-/** The ways in which the program's loop can work. */
-export type ModeName = 'base' | 'read-only';
-
-export const MODES: readonly ModeName[] = ['base', 'read-only'];
-
 /** How much the model is to think. */
 export type ReasoningLevel = 'none' | 'minimal' | 'low' | 'medium' | 'high';
 
@@ -32,11 +27,14 @@ export interface ShownOptions {
 
 /** What a turn runs with. Where something was not given, what the session had before holds, or the default. */
 export interface TurnOptions extends StoreOptions, ShownOptions {
+  /** A configuration of the user's own: a file or a folder, and the name of a loop in it after a `#`. */
+  readonly loop: string | undefined;
   readonly workspace: string | undefined;
   /** As it was given: `demo`, `provider/name`, `compatible:URL#model` or `replay:FILE`. */
   readonly model: string | undefined;
   readonly limits: ToolLimits;
-  readonly mode: ModeName | undefined;
+  /** As it was given; which there are is the loop's matter. */
+  readonly mode: string | undefined;
   /** `undefined`: ask where a person can answer, else deny. */
   readonly approve: Approval | undefined;
   readonly allowCommands: boolean;
@@ -48,6 +46,7 @@ export interface TurnOptions extends StoreOptions, ShownOptions {
 
 /** A turn of which nothing was said. */
 export const NO_TURN_OPTIONS: TurnOptions = Object.freeze({
+  loop: undefined,
   workspace: undefined,
   model: undefined,
   limits: Object.freeze({}),
@@ -96,7 +95,7 @@ export interface ShowOptions extends LookOptions {
 }
 
 /** What `looprig answer` was asked to say. */
-export interface AnswerOptions extends LookOptions {
+export interface AnswerOptions extends LookOptions, Pick<TurnOptions, 'loop'> {
   readonly session: string;
   /** `undefined` where the session has only one that is open. */
   readonly gate: string | undefined;
@@ -108,3 +107,10 @@ export interface AnswerOptions extends LookOptions {
 export type AnswerWord = 'yes' | 'no' | 'always';
 
 export const ANSWER_WORDS: readonly AnswerWord[] = ['yes', 'no', 'always'];
+
+/** What `looprig check` was asked to look at. */
+export interface CheckOptions {
+  /** `undefined`: the configuration of the current folder. */
+  readonly file: string | undefined;
+  readonly json: boolean;
+}

@@ -10,7 +10,7 @@ import { canAsk, createView } from './views.ts';
 
 /** Runs the command. Throws `UsageError` for what cannot be done as asked. `host.stop` interrupts the turn. */
 export async function resumeCommand(options: ResumeOptions, host: Host, secrets: SecretFilter): Promise<CommandEnd> {
-  const work = await openStored(options.session, options, host);
+  const work = await openStored(options.session, options, host, secrets);
   const { session, store, kept } = work;
   if (session.unfinished === undefined) {
     await work.close();

@@ -10,9 +10,11 @@ import type { SecretFilter } from './secrets.ts';
 export async function runCommand(options: RunOptions, host: Host, secrets: SecretFilter): Promise<CommandEnd> {
   const { session: given } = options;
   if (given !== undefined && options.prompt === undefined) throw noPrompt();
-  const work = await (given === undefined ? openNew(options, host) : openStored(given, options, host));
-  const { session, chosen, kept } = work;
-  const prompt = options.prompt ?? chosen.defaultPrompt ?? '';
+  const work = await (given === undefined
+    ? openNew(options, host, secrets)
+    : openStored(given, options, host, secrets));
+  const { session, agent, kept } = work;
+  const prompt = options.prompt ?? agent.defaultPrompt ?? '';
   if (host.stop.aborted) {
     await work.close();
     return STOPPED;
@@ -23,7 +25,7 @@ export async function runCommand(options: RunOptions, host: Host, secrets: Secre
     session: given === undefined ? undefined : `session ${kept?.shown}`,
     notice: given === undefined ? undefined : noticeOf(work),
     pastSeq: 0,
-    begin: () => session.submit(prompt),
+    begin: () => session.submit(prompt, { limits: options.limits }),
   });
 }
 

@@ -2,7 +2,7 @@
 import { defineLoop, type LoopDefinition, type ModelSettings, type ToolDefinition } from '../index.ts';
 import { workspaceTools } from '../workspace/index.ts';
 import type { ChosenModel } from './models.ts';
-import type { ModeName, TurnOptions } from './options.ts';
+import type { TurnOptions } from './options.ts';
 import type { RunSettings } from './run-settings.ts';
 
 const SYSTEM = `You answer questions about one folder and work in it, through the tools that you are given.
@@ -12,15 +12,18 @@ Say in plain words what you found, and say so where you could not find something
 /** How often a request that failed is made again. */
 const MODEL_RETRIES = 2;
 
-/** How often a request is made at the most. */
+/** How often a request of it is made at the most. */
 export const MOST_TRIES: number = MODEL_RETRIES + 1;
+
+/** The ways in which it can work. */
+type ModeName = 'base' | 'read-only';
 
 const READ_ONLY = 'You may only read: change nothing, and say what you would change instead.';
 
 /** The loop for these options: the workspace tools and those of servers, or those that came with the model, in two modes. */
 export function defineRunLoop(
   chosen: ChosenModel,
-  { limits, stream, mode }: Pick<TurnOptions, 'limits' | 'stream' | 'mode'>,
+  { stream }: Pick<TurnOptions, 'stream'>,
   run: RunSettings,
   servers: readonly ToolDefinition[],
 ): LoopDefinition<'run', ModeName> {
@@ -31,7 +34,6 @@ export function defineRunLoop(
     model,
     system: SYSTEM,
     tools: tools ?? [...workspaceTools({ runCommand: allowCommands }), ...servers],
-    limits,
     stream,
     settings: settings(chosen, run),
     modelRetries: MODEL_RETRIES,
@@ -41,7 +43,7 @@ export function defineRunLoop(
       base: {},
       'read-only': { tools: tools ?? workspaceTools({ readOnly: true }), instructions: READ_ONLY },
     },
-    initialMode: mode ?? 'base',
+    initialMode: 'base',
   });
 }
 

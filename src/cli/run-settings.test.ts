@@ -17,6 +17,7 @@ afterEach(() => rm(join(place.file, '..'), { recursive: true, force: true }));
 
 const SETTINGS: RunSettings = {
   ...{
+    loop: undefined,
     model: 'replay:a.json',
     workspace: 'folder',
     allowCommands: true,
@@ -62,7 +63,7 @@ describe('settings', () => {
       'are the defaults where nothing is said',
       [],
       {},
-      { model: 'demo', workspace: '.', allowCommands: false, asks: false, mcp: [] },
+      { loop: undefined, model: undefined, workspace: undefined, allowCommands: false, asks: false, mcp: [] },
     ],
     ['are those of the session', [], SETTINGS, SETTINGS],
     ['are what is said now, before those of the session', ['--workspace', 'b'], SETTINGS, { workspace: 'b' }],
@@ -73,6 +74,7 @@ describe('settings', () => {
       { reasoning: undefined },
     ],
     ['ask no more where something else is said', ['--approve', 'none'], SETTINGS, { asks: false }],
+    ['keep the loop of the session', [], { loop: '/a/looprig.config.ts' }, { loop: '/a/looprig.config.ts' }],
     ['ask where it is said', ['--approve', 'ask'], {}, { asks: true }],
   ])('%s', (_, args, kept, settings) => {
     expect(settle(optionsOf(args), kept)).toMatchObject(settings);

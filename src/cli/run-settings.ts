@@ -9,10 +9,12 @@ import type { StorePlace } from './store-place.ts';
 
 /** What holds for a session until something else is said. */
 export interface RunSettings {
-  /** As it was given; a path in it is absolute where it is kept. */
-  readonly model: string;
-  /** A folder; absolute where it is kept. */
-  readonly workspace: string;
+  /** The configuration whose loop it is, as `--loop` names it; `undefined` for the program's own. */
+  readonly loop: string | undefined;
+  /** As it was given; a path in it is absolute where it is kept. `undefined`: the loop's own. */
+  readonly model: string | undefined;
+  /** A folder; absolute where it is kept. `undefined`: where the loop says. */
+  readonly workspace: string | undefined;
   readonly allowCommands: boolean;
   /** Servers of tools: commands and addresses. */
   readonly mcp: readonly string[];
@@ -29,8 +31,9 @@ export function runsFolder({ file }: StorePlace): string {
 /** What the options say; where they say nothing, what the session had; else the defaults. */
 export function settle(options: TurnOptions, kept: Partial<RunSettings>): RunSettings {
   return {
-    model: options.model ?? kept.model ?? 'demo',
-    workspace: options.workspace ?? kept.workspace ?? '.',
+    loop: options.loop ?? kept.loop,
+    model: options.model ?? kept.model,
+    workspace: options.workspace ?? kept.workspace,
     allowCommands: options.allowCommands || kept.allowCommands === true,
     mcp: options.mcp.length > 0 ? options.mcp : (kept.mcp ?? []),
     reasoning: options.reasoning ?? (options.model === undefined ? kept.reasoning : undefined),
@@ -39,12 +42,14 @@ export function settle(options: TurnOptions, kept: Partial<RunSettings>): RunSet
 }
 
 /** The settings that were kept for a session; nothing where there are none, or none that can be read. */
-export async function readSettings(place: StorePlace, sessionId: string): Promise<Partial<RunSettings>> {
+export async function readSettings(place: StorePlace | undefined, sessionId: string): Promise<Partial<RunSettings>> {
+  if (place === undefined) return {};
   try {
     const kept: unknown = JSON.parse(await readFile(settingsFile(place, sessionId), 'utf8'));
     if (typeof kept !== 'object' || kept === null) return {};
-    const { model, workspace, allowCommands, reasoning, asks, mcp } = kept as Record<string, unknown>;
+    const { loop, model, workspace, allowCommands, reasoning, asks, mcp } = kept as Record<string, unknown>;
     return {
+      ...(typeof loop === 'string' && { loop }),
       ...(typeof model === 'string' && { model }),
       ...(typeof workspace === 'string' && { workspace }),
       ...(allowCommands === true && { allowCommands }),
@@ -58,12 +63,21 @@ export async function readSettings(place: StorePlace, sessionId: string): Promis
 }
 
 /** Keeps the settings of a session, for this user's eyes alone: whole, or as they were. */
-export async function keepSettings(place: StorePlace, sessionId: string, settings: RunSettings): Promise<void> {
+export async function keepSettings(
+  place: StorePlace | undefined,
+  sessionId: string,
+  settings: RunSettings,
+): Promise<void> {
+  if (place === undefined) return;
   await makeRunsFolder(place);
   const file = settingsFile(place, sessionId);
   const draft = `${file}.${process.pid}`;
   const { model, workspace } = settings;
-  const text = JSON.stringify({ ...settings, model: withAbsolutePath(model), workspace: resolve(workspace) });
+  const absolute = {
+    model: model && withAbsolutePath(model),
+    workspace: workspace === undefined ? undefined : resolve(workspace),
+  };
+  const text = JSON.stringify({ ...settings, ...absolute });
   await writeFile(draft, `${text}\n`, { mode: 0o600 });
   await rename(draft, file);
 }

@@ -16,12 +16,17 @@ const SHORTEST_SECRET = 8;
 
 /** Takes known secrets out of text. */
 export class SecretFilter {
-  readonly #secrets: readonly string[];
+  #secrets: readonly string[] = [];
 
   constructor(env: Readonly<Record<string, string | undefined>>) {
-    const values = Object.values(KEY_VARIABLES).map(name => env[name]?.trim() ?? '');
+    this.learn(Object.values(KEY_VARIABLES).map(name => env[name]?.trim() ?? ''));
+  }
+
+  /** More that must not come out. */
+  learn(values: readonly string[]): void {
+    const known = [...this.#secrets, ...values.filter(value => value.length >= SHORTEST_SECRET)];
     // The longest first: one key may be the beginning of another.
-    this.#secrets = values.filter(value => value.length >= SHORTEST_SECRET).sort((a, b) => b.length - a.length);
+    this.#secrets = known.sort((a, b) => b.length - a.length);
   }
 
   /** `text` with every known secret replaced. */

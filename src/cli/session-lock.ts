@@ -23,8 +23,16 @@ export interface SessionLock {
   release(): Promise<void>;
 }
 
-/** Locks a session. Throws `SessionInUseError`, with `shown` as its name, where another process has it. */
-export async function lockSession(place: StorePlace, sessionId: string, shown: string): Promise<SessionLock> {
+/**
+ * Locks a session. Throws `SessionInUseError`, with `shown` as its name, where another process has it. Beside a store without a place there
+ * is no lock: there the journal alone tells the two apart.
+ */
+export async function lockSession(
+  place: StorePlace | undefined,
+  sessionId: string,
+  shown: string,
+): Promise<SessionLock> {
+  if (place === undefined) return { release: () => Promise.resolve() };
   await makeRunsFolder(place);
   const lock = await tryLock(lockFile(place, sessionId));
   if (lock !== undefined) return lock;
@@ -32,7 +40,8 @@ export async function lockSession(place: StorePlace, sessionId: string, shown: s
 }
 
 /** Whether another process works on the session right now. */
-export async function isLocked(place: StorePlace, sessionId: string): Promise<boolean> {
+export async function isLocked(place: StorePlace | undefined, sessionId: string): Promise<boolean> {
+  if (place === undefined) return false;
   const file = lockFile(place, sessionId);
   if ((await inode(file)) === undefined) return false;
   const { DatabaseSync } = sqlite();

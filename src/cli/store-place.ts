@@ -17,10 +17,11 @@ export interface StorePlace {
   readonly isDefault: boolean;
 }
 
-/** A store that is open, and its file. */
+/** A store that is open. */
 export interface OpenStore {
   readonly store: JournalStore;
-  readonly place: StorePlace;
+  /** Its file; `undefined` for a store of the user's own, beside which nothing can be kept. */
+  readonly place: StorePlace | undefined;
 }
 
 /** The file of the store. Throws `UsageError` for a variable that cannot be used. */
@@ -47,8 +48,16 @@ export function dataFolder(env: Environment, platform: NodeJS.Platform, home: st
   }
 }
 
-/** The store to write to. What is missing is made, for this user's eyes alone. Throws `UsageError` where that cannot be. */
-export async function openStore(options: Pick<StoreOptions, 'store'>, env: Environment): Promise<OpenStore> {
+/**
+ * The store to write to: the one that `--store` names, else `own`, else where the environment or the platform says. What is missing is made,
+ * for this user's eyes alone. Throws `UsageError` where that cannot be.
+ */
+export async function openStore(
+  options: Pick<StoreOptions, 'store'>,
+  env: Environment,
+  own?: JournalStore,
+): Promise<OpenStore> {
+  if (own !== undefined && options.store === undefined) return { store: own, place: undefined };
   const place = storePlace(options, env);
   await makeFile(place);
   return { store: await storeAt(place), place };
@@ -58,7 +67,9 @@ export async function openStore(options: Pick<StoreOptions, 'store'>, env: Envir
 export async function findStore(
   options: Pick<StoreOptions, 'store'>,
   env: Environment,
+  own?: JournalStore,
 ): Promise<OpenStore | undefined> {
+  if (own !== undefined && options.store === undefined) return { store: own, place: undefined };
   const place = storePlace(options, env);
   if (await isThere(place.file)) return { store: await storeAt(place), place };
   if (place.isDefault) return undefined;

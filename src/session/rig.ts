@@ -112,6 +112,11 @@ export interface Rig<Loops extends readonly LoopDefinition[] = readonly LoopDefi
   open<const Name extends LoopNames<Loops> = LoopNames<Loops>>(
     options?: OpenOptions<Name>,
   ): Promise<SessionOf<Loops, Name>>;
+  /**
+   * Binds a loop as a new session would, without opening one: to look at its tools, modes and limits. Nothing is recorded; whoever has it
+   * disposes of it. Throws as `open` does.
+   */
+  bind(loop?: LoopNames<Loops>): Promise<BoundLoop>;
   /** The sessions of the store, the last written first. Each journal is read for it. */
   sessions(options?: ListOptions): Promise<readonly SessionSummary[]>;
 }
@@ -188,6 +193,12 @@ class OpenRig {
     const session = await this.#begin(pickLoop(this.#rig.loops, options.loop), newId(), { extraTools, imported });
     if (imported !== undefined && imported.repairs.length > 0) options.onRepair?.(imported.repairs);
     return session;
+  }
+
+  async bind(name?: string): Promise<BoundLoop> {
+    const loop = pickLoop(this.#rig.loops, name);
+    const ids = { sessionId: newId(), loopId: newId() };
+    return this.#bind(loop, { ...ids, extraTools: undefined, depth: 0, children: new Set() });
   }
 
   /** Opens a new session. */

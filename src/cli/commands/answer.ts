@@ -4,7 +4,7 @@ import { ANSWER_WORDS, type AnswerOptions, NO_LOOK_OPTIONS } from '../options.ts
 import type { Choose } from '../order.ts';
 import { UsageError } from '../usage-error.ts';
 import { valued } from './option.ts';
-import { debugOption, jsonOption, SESSION_WORDS, storeOption, withExamples } from './shared.ts';
+import { debugOption, jsonOption, loopOption, SESSION_WORDS, storeOption, withExamples } from './shared.ts';
 
 export function declareAnswer(command: Command, choose: Choose): void {
   command
@@ -23,11 +23,12 @@ ${SESSION_WORDS}`,
     )
     .allowExcessArguments()
     .addOption(valued('--reason <TEXT>', 'with no: why, for the model'))
+    .addOption(loopOption())
     .addOption(jsonOption('what was answered, as one line'))
     .addOption(debugOption())
     .addOption(storeOption())
     .action((_id, _gate, _word, { debug: _, ...flags }: Partial<AnswerOptions> & { debug?: true }) => {
-      const options = { ...NO_LOOK_OPTIONS, reason: undefined, ...flags, ...readWords(command.args) };
+      const options = { ...NO_LOOK_OPTIONS, loop: undefined, reason: undefined, ...flags, ...readWords(command.args) };
       if (options.reason !== undefined && options.word !== 'no') {
         throw new UsageError('--reason says why a call may not do what it wants: give it with no');
       }

@@ -18,17 +18,11 @@ export function valued(flags: string, description: string, read: (text: string) 
   });
 }
 
-/** An option whose value is one of a few words. `refusal` says of another one what would be right. */
-export function choice(
-  flags: string,
-  description: string,
-  known: readonly string[],
-  refusal: (given: string) => string = given =>
-    `${firstFlag(flags)} must be one of ${known.join(', ')}, not "${given}"`,
-): Option {
+/** An option whose value is one of a few words. */
+export function choice(flags: string, description: string, known: readonly string[]): Option {
   const option = valued(flags, description, text => {
-    if (!known.includes(text)) throw new UsageError(refusal(text));
-    return text;
+    if (known.includes(text)) return text;
+    throw new UsageError(`${option.long} must be one of ${known.join(', ')}, not "${text}"`);
   });
   option.argChoices = [...known];
   return option;
@@ -46,8 +40,4 @@ function requireValue(text: string): string {
   if (text.trim() === '' || text.startsWith('--') || text === '-h')
     throw new InvalidArgumentError('a value is missing');
   return text;
-}
-
-function firstFlag(flags: string): string {
-  return flags.split(' ', 1)[0] ?? flags;
 }

@@ -2,7 +2,7 @@
 
 import type { Command, Option } from 'commander';
 import { LIMIT_NAMES, parseLimits } from '../limit-option.ts';
-import { APPROVALS, MODES, REASONING_LEVELS } from '../options.ts';
+import { APPROVALS, REASONING_LEVELS } from '../options.ts';
 import { choice, flag, repeated, valued } from './option.ts';
 
 /** The headings of options, for commands that have many. */
@@ -42,6 +42,12 @@ export const jsonOption = (description: string): Option => flag('--json', descri
 /** Read before anything else is, by the program itself. */
 export const debugOption = (): Option => flag('--debug', 'show where an error came from');
 
+export const loopOption = (): Option =>
+  valued(
+    '--loop <FILE>',
+    'a loop of your own: a looprig.config.ts (or .mts, .js, .mjs), or the folder that it is in; FILE#NAME where it has several loops',
+  );
+
 export const sessionOption = (): Option =>
   valued(
     '--session <ID>',
@@ -52,22 +58,21 @@ export const limitsOption = (): Option =>
   valued('--limits <NAME=N,…>', `limits of the turn: ${LIMIT_NAMES}`, parseLimits).helpGroup(GROUP.bounds);
 
 export const modeOption = (): Option =>
-  choice(
+  valued(
     '--mode <MODE>',
-    'how it works (default: base)',
-    MODES,
-    given => `there is no mode "${given}": give ${MODES.join(' or ')}`,
+    'how it works: base or read-only, or a mode of your own loop (default: as the loop begins, or the session was)',
   ).helpGroup(GROUP.bounds);
 
 /** The options of whatever runs turns, in the order of the help. */
 export function turnOptions(): readonly Option[] {
   return [
+    loopOption().helpGroup(GROUP.work),
     valued('--workspace <DIR>', 'the folder to work in (default: this one, or that of the session)').helpGroup(
       GROUP.work,
     ),
     valued(
       '--model <MODEL>',
-      'demo (offline, works by rule), anthropic/NAME, openai/NAME, google/NAME, compatible:URL#NAME or replay:FILE (default: demo, or that of the session)',
+      'demo (offline, works by rule), anthropic/NAME, openai/NAME, google/NAME, compatible:URL#NAME or replay:FILE (default: demo, or that of the session or of the loop)',
     ).helpGroup(GROUP.model),
     choice(
       '--reasoning <LEVEL>',
