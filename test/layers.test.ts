@@ -16,6 +16,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['session'],
   ['index.ts'],
   ['config', 'testing', 'workspace', 'middleware', 'ai', 'mcp', 'otel', 'engines'],
+  ['server'],
   ['cli'],
 ];
 
@@ -29,7 +30,8 @@ const WAYS_UP: ReadonlySet<string> = new Set([
 const SQLITE = 'journal/sqlite/index.ts';
 
 /** The part of the package that runs on any platform. */
-const isCore = (file: string): boolean => !/^(cli|workspace|testing|mcp|node|journal\/sqlite)\//.test(file);
+const isCore = (file: string): boolean =>
+  !/^(cli|workspace|testing|mcp|node|server\/node|journal\/sqlite)\//.test(file);
 
 interface Import {
   /** Paths from `src`, with forward slashes; `to` is as written where it is a package. */
@@ -132,7 +134,7 @@ describe('the sources', () => {
       )
       .map(({ from, to }) => `${from} -> ${to}`);
     expect(foreign).toEqual([]);
-    expect(imports.filter(({ from, to }) => !from.startsWith('ai/') && /^ai(\/|$)/.test(to))).toEqual([]);
+    expect(imports.filter(({ from, to }) => !/^(ai|server)\//.test(from) && /^ai(\/|$)/.test(to))).toEqual([]);
   });
 
   it('of the MCP adapter know definitions and errors; its package is loaded in one file, and what needs Node where a server is started', () => {
@@ -149,6 +151,24 @@ describe('the sources', () => {
     expect([...new Set(atRuntime.map(({ from }) => from))].sort()).toEqual(['mcp/child.ts', 'mcp/sdk.ts']);
     expect(own.filter(({ to }) => to === 'mcp/stdio.ts').map(({ kind }) => kind)).toEqual(['dynamic']);
     expect(imports.filter(({ from, to }) => !/^(mcp|cli)\//.test(from) && to.startsWith('mcp/'))).toEqual([]);
+  });
+
+  it('of the server use what a user can import, hosts and how a page is told; what needs Node is loaded when it listens', () => {
+    const own = imports.filter(({ from }) => from.startsWith('server/'));
+    expect(own.length).toBeGreaterThan(20);
+    const isTheirs = (to: string): boolean => /^(hono|@hono\/node-server|ai)$/.test(to) || to.startsWith('node:');
+    const foreign = own
+      .filter(
+        ({ to }) => !/^(server\/|index\.ts$|engines\/|ai\/|define\/(schema|options)\.ts$|show\.ts$|@noble\/)/.test(to),
+      )
+      .filter(({ to }) => !isTheirs(to))
+      .map(({ from, to }) => `${from} -> ${to}`);
+    expect(foreign).toEqual([]);
+    const packages = own.filter(({ to, kind }) => isTheirs(to) && !to.startsWith('node:') && kind !== 'type');
+    expect([...new Set(packages.map(({ from, kind }) => `${from} ${kind}`))]).toEqual(['server/packages.ts dynamic']);
+    const intoNode = own.filter(({ from, to }) => to.startsWith('server/node/') && !from.startsWith('server/node/'));
+    expect(intoNode.map(({ kind }) => kind)).toEqual(['dynamic']);
+    expect(imports.filter(({ from, to }) => !/^(server|cli)\//.test(from) && to.startsWith('server/'))).toEqual([]);
   });
 
   it('of the program use what a user can import, the workspace tools and the testing kit', () => {

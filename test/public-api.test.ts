@@ -70,6 +70,15 @@ it('the AI SDK adapter exports these values and no others', async () => {
   ]);
 });
 
+it('the server exports these values and no others', async () => {
+  expect(Object.keys(await import('looprig/server')).sort()).toEqual([
+    'ServerError',
+    'createServer',
+    'listen',
+    'serverMetrics',
+  ]);
+});
+
 it('the MCP adapter exports these values and no others', async () => {
   expect(Object.keys(await import('looprig/mcp')).sort()).toEqual([
     'MCP_CALL_ACTION',

@@ -1,7 +1,7 @@
 /** The request of a page that uses `useChat`, answered by a session. */
-import type { UIMessage, UIMessageChunk } from 'ai';
-import { type Session, SessionError, type SubmitOptions, type Turn, type UserInput } from '../index.ts';
-import { answersFrom, field } from './approvals.ts';
+import type { UIMessageChunk } from 'ai';
+import { type Session, SessionError, type SubmitOptions, type Turn } from '../index.ts';
+import { type ChatAnswers, readChatRequest } from './chat-request.ts';
 import { toUIMessageStream, type UIMessageStreamOptions } from './ui-stream.ts';
 
 /** Options of `chatStream`: those of the stream, and of a turn that a new message begins. */
@@ -24,65 +24,28 @@ export async function chatStream(
   options: ChatStreamOptions = {},
 ): Promise<ReadableStream<UIMessageChunk>> {
   const { submit, ...telling } = options;
-  const messages = messagesOf(body);
-  if (field(body, 'trigger') === 'regenerate-message') {
-    return toUIMessageStream(session.continue(submit), { ...telling, session });
+  const request = readChatRequest(body);
+  switch (request.asks) {
+    case 'again':
+      return toUIMessageStream(session.continue(submit), { ...telling, session });
+    case 'input':
+      return toUIMessageStream(session.submit(request.input, submit), { ...telling, session });
+    case 'answers': {
+      const turn = await goOn(session, request);
+      return toUIMessageStream(turn, { ...telling, session, continues: request.message });
+    }
   }
-  const last = answeredMessage(body, messages) ?? messages.at(-1);
-  if (last?.role === 'user') {
-    return toUIMessageStream(session.submit(inputOf(last), submit), { ...telling, session });
-  }
-  if (last?.role !== 'assistant') throw invalid("its last message must be a user's or an assistant's");
-  const turn = await goOn(session, last);
-  return toUIMessageStream(turn, { ...telling, session, continues: last });
 }
 
 /** Hands the answers of the page to the gates, and gives the turn that they are for. */
-async function goOn(session: Session, message: UIMessage): Promise<Turn> {
+async function goOn(session: Session, { message, answers }: ChatAnswers): Promise<Turn> {
   const running = session.turn; // taken before it may go on, and end
   const open = new Set(session.gates.map(({ gateId }) => gateId));
-  for (const { gateId, answer } of answersFrom(message)) {
+  for (const { gateId, answer } of answers) {
     // A request that is sent again finds its answers given, and its turn under way.
     if (open.has(gateId) || running?.id !== message.id) await session.answer(gateId, answer);
   }
   if (running !== undefined) return running;
   if (session.unfinished?.turnId !== undefined) return session.resume();
   throw new SessionError('nothing_to_resume', 'the message answers nothing, and no turn runs: send a message');
-}
-
-/** `useChat` names the message whose approvals it sends, which need not be the last. */
-function answeredMessage(body: unknown, messages: readonly UIMessage[]): UIMessage | undefined {
-  const id = field(body, 'messageId');
-  return messages.findLast(message => message.role === 'assistant' && message.id === id);
-}
-
-function messagesOf(body: unknown): readonly UIMessage[] {
-  const messages = field(body, 'messages');
-  if (!Array.isArray(messages) || messages.length === 0) throw invalid('it must have a list of "messages"');
-  messages.forEach((message: unknown, index) => {
-    if (typeof field(message, 'id') === 'string' && Array.isArray(field(message, 'parts'))) return;
-    throw invalid(`messages[${index}] must have an "id" and "parts"`);
-  });
-  return messages as UIMessage[];
-}
-
-/** The text and the files of a user's message. Anything else that a page put there is its own. */
-function inputOf({ parts }: UIMessage): UserInput {
-  return parts.flatMap((part): Exclude<UserInput, string>[number][] => {
-    if (part.type === 'text') return [{ type: 'text', text: part.text }];
-    if (part.type !== 'file') return [];
-    const { mediaType, url, filename } = part;
-    return [{ type: 'file', mediaType, data: fileData(url), ...(filename === undefined ? {} : { filename }) }];
-  });
-}
-
-function fileData(url: unknown): Extract<Exclude<UserInput, string>[number], { type: 'file' }>['data'] {
-  const [, base64] = typeof url === 'string' ? (/^data:[^,]*;base64,(.*)$/s.exec(url) ?? []) : [];
-  if (base64 !== undefined) return { type: 'data', data: base64 };
-  if (typeof url === 'string' && /^https?:/.test(url) && URL.canParse(url)) return { type: 'url', url: new URL(url) };
-  throw invalid('a file must have a "url" that is a base64 data URL or begins with http');
-}
-
-function invalid(message: string): SessionError<'invalid_input'> {
-  return new SessionError('invalid_input', `the body of the request cannot be used: ${message}`);
 }

@@ -10,5 +10,5 @@ export type { OutputParts } from './output-value.ts';
 export type { ToAISDKOptions } from './to-ai-sdk.ts';
 export { toAISDK } from './to-ai-sdk.ts';
 export { toUIMessages } from './ui-messages.ts';
-export type { ToldTurn, TurnMetadata, UIMessageStreamOptions } from './ui-stream.ts';
+export type { ToldSession, ToldTurn, TurnMetadata, UIMessageStreamOptions } from './ui-stream.ts';
 export { toUIMessageStream } from './ui-stream.ts';

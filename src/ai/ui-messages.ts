@@ -25,7 +25,7 @@ export function toUIMessages(history: readonly Message[]): UIMessage[] {
     else messages.push({ id: `message-${messages.length}`, role, parts: [...parts] });
   };
   for (const message of history) {
-    if (message.role === 'user') add('user', message.content.flatMap(userPart));
+    if (message.role === 'user') add('user', userParts(message.content));
     else if (message.role === 'assistant') {
       const parts = message.content.flatMap(part => assistantPart(part, outputs));
       add('assistant', [{ type: 'step-start' }, ...parts]);
@@ -41,6 +41,11 @@ function outputsOf(history: readonly Message[]): ReadonlyMap<string, ToolResultO
     for (const part of content) if (part.type === 'tool-result') outputs.set(part.toolCallId, part.output);
   }
   return outputs;
+}
+
+/** What a user said, as parts of a message. */
+export function userParts(content: readonly UserMessage['content'][number][]): Part[] {
+  return content.flatMap(userPart);
 }
 
 function userPart(part: UserMessage['content'][number]): Part[] {

@@ -6,7 +6,7 @@ import {
   isTerminal,
   type LimitReached,
   type Message,
-  type Session,
+  type PendingGate,
   SessionError,
   type TurnEvent,
   type Usage,
@@ -20,7 +20,7 @@ export interface UIMessageStreamOptions {
    * The turn's session. With it the stream ends where the turn waits for a person, as `useChat` expects: the page's answer comes with its next request, and
    * the stream that answers that one tells the rest. Without it the stream stays open over a gate, for a page that answers on a way of its own.
    */
-  readonly session?: Pick<Session, 'gates' | 'turn' | 'history'>;
+  readonly session?: ToldSession;
   /** The page's message that the stream goes on with: what it shows is not told again, but for the step that it is in where that has changed. Default: the whole turn is told. */
   readonly continues?: UIMessage;
   /** Whether the model's reasoning is told. Default true. */
@@ -45,6 +45,15 @@ export interface TurnMetadata {
   readonly calls: number;
   /** The limit that ended the turn. */
   readonly limit?: LimitReached['limit'];
+}
+
+/** What is known of the session of a turn that is told. A `Session` is one. */
+export interface ToldSession {
+  /** The gates that wait now. */
+  readonly gates: readonly PendingGate[];
+  /** The turn that runs. */
+  readonly turn: { readonly id: string } | undefined;
+  readonly history: readonly Message[];
 }
 
 /** A turn that can be told: a `Turn`, or whatever gives the events of one. */

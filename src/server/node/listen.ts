@@ -1,0 +1,110 @@
+/** Listening on Node: sockets, their limits, and their end. */
+
+import { createServer as createHttpServer, type Server as HttpServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { SessionHost } from '../../engines/host.ts';
+import { show } from '../../show.ts';
+import { refusal } from '../answers.ts';
+import { isLoopback } from '../guard.ts';
+import { HttpError } from '../http-error.ts';
+import { ServerError } from '../index.ts';
+import type { Listening, ListenOptions } from '../listen.ts';
+import { loadNodeServer } from '../packages.ts';
+import { createServer, type Server } from '../server.ts';
+import { studioFiles } from './studio.ts';
+
+/** What `listen` does. */
+export async function listenOnNode(host: SessionHost, options: ListenOptions): Promise<Listening> {
+  const { host: address = '127.0.0.1', port = 0, ...rest } = options;
+  requireToken(address, rest.token);
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) {
+    throw new ServerError('invalid_option', `"port" must be a number from 0 to 65535, not ${show(port)}`);
+  }
+  const { getRequestListener } = await loadNodeServer();
+  const server = await createServer(host, {
+    ...rest,
+    files: rest.files ?? (await studioFiles()),
+    allowedHosts: [...(rest.allowedHosts ?? []), ...namesOf(address)],
+  });
+  const onError = rest.onError ?? ((error: unknown) => console.error(error));
+  const listener = getRequestListener(server.fetch, {
+    overrideGlobalObjects: false,
+    errorHandler: error => unreadable(error, onError),
+  });
+  const http = createHttpServer((incoming, outgoing) => void listener(incoming, outgoing));
+  await listening(http, address, port);
+  return new NodeServer(server, http, address);
+}
+
+/** Whoever can reach the address can use the server. */
+function requireToken(address: unknown, token: string | undefined): void {
+  if (typeof address !== 'string' || address === '') {
+    throw new ServerError('invalid_option', `"host" must be an address to listen on, not ${show(address)}`);
+  }
+  if (token !== undefined || isLoopback(address) || address === '::1') return;
+  const message = `listening on ${address} lets others reach the server: give it a "token", or let it listen on 127.0.0.1`;
+  throw new ServerError('invalid_option', message);
+}
+
+/** The name that was listened on, where it is one. */
+function namesOf(address: string): readonly string[] {
+  return /^[a-z]/i.test(address) && !address.includes(':') ? [address.toLowerCase()] : [];
+}
+
+/** A request whose line or `Host` is no address never reaches the routes. */
+function unreadable(error: unknown, onError: (error: unknown) => void): Response {
+  const isTheirs = error instanceof Error && error.name === 'RequestError';
+  return refusal(
+    isTheirs ? new HttpError(400, 'invalid_request', 'the address of the request cannot be read') : error,
+    onError,
+  );
+}
+
+async function listening(http: HttpServer, address: string, port: number): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  http.once('error', reject);
+  http.listen(port, address, resolve);
+  try {
+    await promise;
+  } catch (cause) {
+    const code = String(Reflect.get(Object(cause), 'code') ?? 'unknown');
+    const why = code === 'EADDRINUSE' ? 'another program listens there' : `the system says ${code}`;
+    throw new ServerError('not_listening', `${address} port ${port} cannot be listened on: ${why}`, { cause });
+  }
+  http.off('error', reject);
+}
+
+class NodeServer implements Listening {
+  readonly url: string;
+  readonly port: number;
+  readonly #server: Server;
+  readonly #http: HttpServer;
+  #closing: Promise<void> | undefined;
+
+  constructor(server: Server, http: HttpServer, address: string) {
+    const { port } = http.address() as AddressInfo;
+    this.#server = server;
+    this.#http = http;
+    this.port = port;
+    this.url = `http://${address.includes(':') ? `[${address}]` : address}:${port}`;
+  }
+
+  close(graceMs: number = 1_000): Promise<void> {
+    this.#closing ??= this.#close(graceMs);
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(graceMs: number): Promise<void> {
+    const closed = Promise.withResolvers<void>();
+    this.#http.close(() => closed.resolve());
+    await this.#server.close();
+    this.#http.closeIdleConnections();
+    const timer = setTimeout(() => this.#http.closeAllConnections(), graceMs);
+    await closed.promise;
+    clearTimeout(timer);
+  }
+}
