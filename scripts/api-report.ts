@@ -12,6 +12,7 @@ const entries: Readonly<Record<string, string>> = {
   looprig: 'dist/index.d.ts',
   'looprig-ai': 'dist/ai/index.d.ts',
   'looprig-config': 'dist/config/index.d.ts',
+  'looprig-engines': 'dist/engines/index.d.ts',
   'looprig-mcp': 'dist/mcp/index.d.ts',
   'looprig-middleware': 'dist/middleware/index.d.ts',
   'looprig-otel': 'dist/otel/index.d.ts',

@@ -273,6 +273,7 @@ export type SessionErrorKind =
   | 'invalid_option'
   | 'nothing_to_continue'
   | 'nothing_to_resume'
+  | 'released'
   | 'idempotency_key_reused'
   | 'drift';
 
@@ -329,10 +330,12 @@ export type JournalErrorKind =
   | 'damaged'
   /** The store's file belongs to another program. */
   | 'foreign_file'
-  /** The store's file was written by a newer version of looprig. */
+  /** The store's file, or a session's journal, was written by a newer version of looprig. */
   | 'newer_format'
   /** The store was closed before. */
-  | 'closed';
+  | 'closed'
+  /** The session was released: what is recorded from now on is another process's to record. */
+  | 'released';
 
 /** The journal could not be written or read. No call ran whose record was not written. */
 export class JournalError<Kind extends string = JournalErrorKind> extends LooprigError<Kind> {

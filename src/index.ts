@@ -120,7 +120,15 @@ export { memoryStore } from './journal/memory.ts';
 // Model and message types: those of the AI SDK provider specification, under the names that looprig uses.
 export type * from './model/model.ts';
 export type { ModelIdentity } from './model/resolve.ts';
-export type { DoneResult, FailedResult, InterruptedResult, TurnError, TurnFigures, TurnResult } from './run/outcome.ts';
+export type {
+  DoneResult,
+  FailedResult,
+  InterruptedResult,
+  ReleasedResult,
+  TurnError,
+  TurnFigures,
+  TurnResult,
+} from './run/outcome.ts';
 export type { DelegateEvent, DelegateOptions } from './session/delegate.ts';
 // Delegate: a loop as a tool of another.
 export { delegate, delegateEventOf } from './session/delegate.ts';
@@ -132,6 +140,6 @@ export type { UserInput } from './session/input.ts';
 export type { ListOptions, OpenOptions, Rig, RigOptions, SessionOf, SessionSummary } from './session/rig.ts';
 // Run: a rig opens sessions, a session runs turns, a turn has events and one result.
 export { defineRig } from './session/rig.ts';
-export type { Session, SubmitOptions, Unfinished } from './session/session.ts';
+export type { ReleaseOptions, Session, SubmitOptions, Unfinished } from './session/session.ts';
 export type { Turn } from './session/turn.ts';
 export type { TurnOptions } from './session/turn-limits.ts';

@@ -79,6 +79,10 @@ it('the server exports these values and no others', async () => {
   ]);
 });
 
+it('the hosts and engines are these values and no others', async () => {
+  expect(Object.keys(await import('looprig/engines')).sort()).toEqual(['localEngine']);
+});
+
 it('the MCP adapter exports these values and no others', async () => {
   expect(Object.keys(await import('looprig/mcp')).sort()).toEqual([
     'MCP_CALL_ACTION',

@@ -63,7 +63,9 @@ export class UIChunks {
         this.steps += 1;
         break;
       case 'text.delta':
-        step?.delta('text', event.text);
+        if (event.isWhole !== true) step?.delta('text', event.text);
+        else if (step?.calls.size === 0) step.delta('text', event.text);
+        else step?.settleText(event.text);
         break;
       case 'reasoning.delta':
         if (this.#telling.sendReasoning) step?.delta('reasoning', event.text);
@@ -81,6 +83,10 @@ export class UIChunks {
       case 'turn.failed':
       case 'turn.interrupted':
         this.#end(event);
+        break;
+      case 'turn.released':
+        this.#emit({ type: 'abort', reason: 'another process goes on with the turn' });
+        this.#emit({ type: 'finish', finishReason: 'interrupted' });
         break;
       case 'turn.started':
       case 'input.steered': // a page has what its user said

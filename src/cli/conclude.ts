@@ -66,6 +66,8 @@ function judge(result: TurnResult, remote: Remote | undefined): Judged {
       const reason = names === '' ? undefined : `these tools did not stop in time and were left running: ${names}`;
       return { exitStatus: EXIT.interrupted, word: 'interrupted', reason };
     }
+    case 'released':
+      return { exitStatus: EXIT.waiting, word: 'left', reason: 'another process goes on with the turn' };
   }
 }
 

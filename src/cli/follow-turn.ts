@@ -72,7 +72,7 @@ export async function showTurn(setting: TurnSetting): Promise<CommandEnd> {
   await work.close();
   return {
     exitStatus: end.exitStatus,
-    isLeftRunning: result.status !== 'done' && result.leftBehind.length > 0,
+    isLeftRunning: 'leftBehind' in result && result.leftBehind.length > 0,
     ...(result.status === 'failed' && { error: result.error }),
   };
 }

@@ -7,6 +7,7 @@
  * 3. Whatever a reader does (stops, breaks off, throws) changes nothing for the turn or for other readers.
  */
 import type { JournalRecord } from '../journal/journal.ts';
+import type { AssistantMessage } from '../model/model.ts';
 import { EVENT_DURABILITY, isTerminal, type SessionEvent } from './events.ts';
 import { Fifo } from './fifo.ts';
 import { EventProjector } from './projection.ts';
@@ -35,6 +36,8 @@ export class EventHub {
   #readerList: readonly EventReader<SessionEvent>[] | undefined;
   readonly #observers: readonly ((event: SessionEvent) => void)[];
   #lastSeq: number;
+  /** The text of the response that is under way, as far as it was shown. */
+  #said: { readonly turnId: string; readonly stepId: string; text: string } | undefined;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 
@@ -69,11 +72,41 @@ export class EventHub {
   /** Takes note of a record of another process that later ones lean on. */
   remember(record: JournalRecord): void {
     this.#projector.observe(record);
+    this.#noteSaid(record);
+  }
+
+  /** What a reader that comes now is told of the response that is under way: its text so far, as one delta. */
+  textSoFar(turnId: string | undefined): SessionEvent | undefined {
+    const said = this.#said;
+    if (said === undefined || said.text === '' || (turnId !== undefined && turnId !== said.turnId)) return undefined;
+    return this.#made({ type: 'text.delta', ...said, isWhole: true });
+  }
+
+  /** A response that is recorded and not yet part of the history was shown only in passing; one that is void was not said. */
+  #noteSaid(record: JournalRecord): void {
+    switch (record.type) {
+      case 'step.responded': {
+        const { turnId, stepId, message } = record;
+        this.#said = { turnId, stepId, text: textOf(message) };
+        break;
+      }
+      case 'step.started':
+      case 'step.retrying':
+      case 'step.done':
+      case 'turn.done':
+      case 'turn.failed':
+      case 'turn.interrupted':
+        this.#said = undefined;
+        break;
+      default:
+        break;
+    }
   }
 
   /** Shows a record that was written. */
   record(record: JournalRecord): void {
     this.#projector.observe(record);
+    this.#noteSaid(record);
     this.#lastSeq = record.seq;
     if (!this.watched) return;
     const event = this.#projector.project(record);
@@ -94,6 +127,10 @@ export class EventHub {
 
   /** As `emit`, for what comes thousands of times a step: without an object that is only made to be copied. */
   emitText(turnId: string, type: 'text.delta' | 'reasoning.delta', stepId: string, text: string): void {
+    if (type === 'text.delta') {
+      if (this.#said?.stepId === stepId) this.#said.text += text;
+      else this.#said = { turnId, stepId, text };
+    }
     let event: SessionEvent | undefined;
     for (const reader of this.#currentReaders()) {
       if (!reader.offer(turnId)) continue;
@@ -174,6 +211,12 @@ export class EventHub {
   }
 }
 
+function textOf({ content }: AssistantMessage): string {
+  let text = '';
+  for (const part of content) if (part.type === 'text') text += part.text;
+  return text;
+}
+
 /** What an observer threw, in at most 1,024 characters; reading it may throw too. */
 function messageFrom(error: unknown): string {
   try {
@@ -192,6 +235,7 @@ interface ReaderHub {
   readonly lastSeq: number;
   readonly contextSeq: number;
   now(): number;
+  textSoFar(turnId: string | undefined): SessionEvent | undefined;
 }
 
 /** A pull that waits for an event. */
@@ -212,6 +256,8 @@ export class EventReader<E extends SessionEvent> implements AsyncIterableIterato
   #contextSeq: number;
   #isBehind: boolean;
   #isCatchingUp = false;
+  /** Whether the text of a response that is under way is to be told: to a reader that came late, once. */
+  #isLate: boolean;
   /** Enduring events that are no records, and that came while the reader was behind. */
   #aside: E[] | undefined;
   #dropped = 0;
@@ -228,6 +274,8 @@ export class EventReader<E extends SessionEvent> implements AsyncIterableIterato
     this.#seenSeq = afterSeq;
     this.#contextSeq = Math.min(afterSeq, hub.contextSeq);
     this.#isBehind = hub.lastSeq > afterSeq;
+    this.#isLate = this.#isBehind || turnId !== undefined;
+    if (!this.#isBehind) this.#tellText();
   }
 
   /** Whether an ephemeral event of the turn is of interest, and there is room for it. Where there is none, it counts as dropped. @internal */
@@ -435,6 +483,13 @@ export class EventReader<E extends SessionEvent> implements AsyncIterableIterato
     if (this.#seenSeq < this.#hub.lastSeq) return; // more was written meanwhile
     this.#deliverAside(this.#seenSeq);
     this.#isBehind = false;
+    this.#tellText();
+  }
+
+  #tellText(): void {
+    const delta = this.#isLate ? this.#hub.textSoFar(this.turnId) : undefined;
+    this.#isLate = false;
+    if (delta !== undefined) this.#hand(delta as E);
   }
 
   /** Delivers what was kept aside up to the record `seq`. */

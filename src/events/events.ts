@@ -61,6 +61,8 @@ export interface StepStarted extends InStep {
 export interface TextDelta extends InStep {
   readonly type: 'text.delta';
   readonly text: string;
+  /** The step's whole text so far, for a reader that came while it was said: it takes the place of what was shown of it. */
+  readonly isWhole?: true;
 }
 /** More of the model's reasoning. */
 export interface ReasoningDelta extends InStep {
@@ -199,6 +201,10 @@ export interface TurnInterrupted extends TurnEnd {
   /** Calls that did not heed their signal and were left running. */
   readonly leftBehind?: readonly LeftBehind[];
 }
+/** This process left the turn, as its journal has it, to whoever takes it up: what was shown of a response or a call under way is void. */
+export interface TurnReleased extends InTurn {
+  readonly type: 'turn.released';
+}
 /** An observer or a hook threw; nothing else changed. */
 export interface ObserverFailed extends EventHeader {
   readonly type: 'observer.failed';
@@ -246,6 +252,7 @@ export type TurnEvent =
   | TurnDone
   | TurnFailed
   | TurnInterrupted
+  | TurnReleased
   | EventsDropped;
 
 /** What a session tells its readers: its turns' events, and what happens between them. */
@@ -275,6 +282,7 @@ export const EVENT_DURABILITY: Readonly<Record<SessionEvent['type'], 'enduring' 
   'turn.done': 'enduring',
   'turn.failed': 'enduring',
   'turn.interrupted': 'enduring',
+  'turn.released': 'ephemeral',
   'events.dropped': 'ephemeral',
   'observer.failed': 'ephemeral',
   'mode.changed': 'enduring',

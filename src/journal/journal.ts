@@ -9,9 +9,9 @@
  * - Nothing is written twice: a call's arguments stand in its response alone, an answer's text too.
  */
 import type { GateRule } from '../define/gate.ts';
-import type { ResolvedToolLimits } from '../define/limits.ts';
+import type { ResolvedToolLimits, ToolLimits } from '../define/limits.ts';
 import type { AccessRequest } from '../define/tool.ts';
-import type { LimitName, LimitReached } from '../errors.ts';
+import { JournalError, type LimitName, type LimitReached } from '../errors.ts';
 import type {
   AssistantMessage,
   FinishReason,
@@ -134,6 +134,8 @@ export type JournalEntry =
       readonly loopId: string;
       readonly policyRevision: string;
       readonly mode: string;
+      /** Of the records that follow; absent for 1. A process that knows only lower ones refuses the journal. */
+      readonly format?: number;
       /** Of a delegate's session: whose call it works for, and how deep it is. */
       readonly parent?: { readonly sessionId: string; readonly callId: string; readonly depth: number };
     }
@@ -144,6 +146,8 @@ export type JournalEntry =
       readonly inputId: string;
       readonly as: 'turn' | 'steer';
       readonly message: UserMessage;
+      /** What its turn is to be limited to, beside its mode's limits. */
+      readonly limits?: ToolLimits;
     }
   | { readonly type: 'input.cancelled'; readonly inputId: string }
   | ({
@@ -250,6 +254,46 @@ export type JournalEntry =
 
 /** A record as it stands in a journal. `seq` counts from 1 without gaps; `at` is milliseconds since the epoch. */
 export type JournalRecord = JournalEntry & { readonly seq: number; readonly at: number };
+
+/** The format of the records that this version writes. It reads all that are not higher. */
+export const RECORD_FORMAT = 1;
+
+const RECORD_TYPES: Readonly<Record<JournalEntry['type'], true>> = Object.freeze({
+  'session.opened': true,
+  'history.imported': true,
+  'mode.changed': true,
+  'input.received': true,
+  'input.cancelled': true,
+  'turn.started': true,
+  'turn.resumed': true,
+  'step.started': true,
+  'input.steered': true,
+  'step.responded': true,
+  'step.retrying': true,
+  'gate.opened': true,
+  'gate.resolved': true,
+  'tool.called': true,
+  'tool.started': true,
+  'tool.completed': true,
+  'limit.near': true,
+  'step.done': true,
+  'turn.done': true,
+  'turn.failed': true,
+  'turn.interrupted': true,
+});
+
+/** Throws `JournalError` `newer_format` for a record that this version does not know: what it means cannot be left out. */
+export function requireKnown(record: JournalRecord, sessionId: string): void {
+  const { type } = record;
+  const format = type === 'session.opened' ? (record.format ?? 1) : 1;
+  if (Object.hasOwn(RECORD_TYPES, type) && format <= RECORD_FORMAT) return;
+  const what =
+    format > RECORD_FORMAT ? `format ${format}, and this version knows up to ${RECORD_FORMAT}` : `a record "${type}"`;
+  throw new JournalError(
+    'newer_format',
+    `session ${sessionId} was written by a newer version of looprig: it has ${what}; use that version`,
+  );
+}
 
 /** What a store knows of a session without reading it. */
 export interface StoredSession {

@@ -79,6 +79,14 @@ export class JournalWriter {
     return this.#next;
   }
 
+  /** Appends nothing more, in the way of a failure: what this process would still record, another one does. */
+  release(): void {
+    if (this.#failure !== undefined) return;
+    const message = `session ${this.#sessionId} was released: another process goes on with it`;
+    this.#failure = new JournalError('released', message);
+    this.#pending = [];
+  }
+
   /** Settles when all that was appended so far is written, or failed. Never rejects. */
   async settled(): Promise<void> {
     await (this.#next ?? this.#current)?.catch(ignore);

@@ -62,6 +62,10 @@ class Telemetry {
       case 'turn.resumed':
         this.#open(event);
         break;
+      case 'turn.released':
+        this.#turns.get(event.turnId)?.abandon();
+        this.#turns.delete(event.turnId);
+        break;
       case 'input.received':
       case 'input.cancelled':
       case 'mode.changed':

@@ -16,6 +16,7 @@ import type { Deadline } from './deadlines.ts';
 import { settleInTime } from './in-time.ts';
 import { abortReason, type InterruptionCause, STOPPED } from './interruption.ts';
 import { Lanes } from './lanes.ts';
+import { leave } from './leave.ts';
 import { digestOf, type RepeatWatch } from './repeat.ts';
 import type { RequestedCall } from './response.ts';
 import { cleanMessage, outputText, withLine } from './result.ts';
@@ -302,6 +303,10 @@ class BatchRun {
   /** Starts what is free while there are slots: all that starts in one tick is recorded in one append, and runs after it. */
   #pump(): void {
     if (this.#turn.interruption.cause !== undefined) return;
+    if (!this.#turn.mayBegin()) {
+      if (this.#busy === 0 && this.#unanswered > 0) leave(this.#turn).catch(error => this.#done.reject(error));
+      return;
+    }
     const starting: number[] = [];
     while (this.#busy < this.#turn.limits.parallel) {
       const index = this.#lanes.take();

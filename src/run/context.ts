@@ -83,6 +83,8 @@ export interface TurnContext {
   withdrawGates(callIds: readonly string[]): Promise<void>;
   /** Records that fold what the user said meanwhile into the history; empty if nothing was said. */
   takeSteered(): readonly JournalEntry[];
+  /** Whether a model call or a tool call may begin: not where the turn is to be left to another process. */
+  mayBegin(): boolean;
   /** A number from 0 to 1, for the jitter of retries. */
   random(): number;
 }

@@ -60,5 +60,10 @@ export interface InterruptedResult extends TurnFigures {
   readonly leftBehind: readonly LeftBehind[];
 }
 
+/** The turn did not end: this process left it (`session.release`), as its journal has it, to whoever takes it up. */
+export interface ReleasedResult extends TurnFigures {
+  readonly status: 'released';
+}
+
 /** How a turn ended. */
-export type TurnResult<Output = unknown> = DoneResult<Output> | FailedResult | InterruptedResult;
+export type TurnResult<Output = unknown> = DoneResult<Output> | FailedResult | InterruptedResult | ReleasedResult;

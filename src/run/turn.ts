@@ -33,6 +33,7 @@ import { Budget, nearEntries, nearLine } from './budget.ts';
 import type { TurnContext } from './context.ts';
 import { settleInTime } from './in-time.ts';
 import { STOPPED } from './interruption.ts';
+import { leave } from './leave.ts';
 import type { TurnError, TurnResult } from './outcome.ts';
 import {
   judgeAnswer,
@@ -147,6 +148,7 @@ class TurnRun {
   /** Records that a step begins, with what the user said meanwhile. Gives the line that tells the model of a near limit. */
   async #begin(stepId: string, hasBegun: boolean): Promise<string | undefined> {
     const { turnId, behaviour } = this.#turn;
+    if (!this.#turn.mayBegin()) await leave(this.#turn);
     const near = this.#closing === undefined ? this.#budget.near() : [];
     const started: JournalEntry = { type: 'step.started', turnId, stepId, step: this.#step };
     const entries: JournalEntry[] = hasBegun ? [] : [started];

@@ -36,7 +36,7 @@ const FIELDS: Readonly<Record<SessionEvent['type'], readonly [always: Fields, so
   'input.steered': [{ ...IN_TURN, inputId: TEXT, input: PARTS }],
   'input.cancelled': [{ ...HEADER, inputId: TEXT }],
   'step.started': [{ ...IN_STEP, step: COUNT }],
-  'text.delta': [{ ...IN_STEP, text: TEXT }],
+  'text.delta': [{ ...IN_STEP, text: TEXT }, { isWhole: { const: true } }],
   'reasoning.delta': [{ ...IN_STEP, text: TEXT }],
   'tool.input.delta': [{ ...IN_STEP, inputId: TEXT, toolName: TEXT, text: TEXT }],
   'tool.called': [
@@ -70,6 +70,7 @@ const FIELDS: Readonly<Record<SessionEvent['type'], readonly [always: Fields, so
     { leftBehind: LEFT_BEHIND },
   ],
   'turn.interrupted': [TURN_END, { reason: TEXT, leftBehind: LEFT_BEHIND }],
+  'turn.released': [IN_TURN],
   'events.dropped': [{ ...HEADER, count: COUNT }, { turnId: TEXT }],
   'observer.failed': [{ ...HEADER, message: TEXT }, { turnId: TEXT }],
   'mode.changed': [{ ...HEADER, mode: TEXT }],

@@ -96,4 +96,5 @@ const SESSION_STATUS: Readonly<Record<SessionErrorKind, ErrorStatus>> = {
   invalid_option: 422,
   idempotency_key_reused: 422,
   closed: 503,
+  released: 503,
 };

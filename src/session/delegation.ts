@@ -73,10 +73,20 @@ async function follow(session: Session, turn: Turn, call: ToolCall): Promise<Too
   }
   call.signal.removeEventListener('abort', stop);
   const result = await turn.result;
+  if (result.status === 'released') await aborted(call.signal);
+  if (result.status === 'released') return failed('the delegate was left to another process'); // nobody records it
   if (result.status === 'interrupted') return failed(`the delegate was interrupted: ${result.reason ?? 'by its user'}`);
   if (result.status === 'failed') return failed(`the delegate failed: ${result.error.message}`);
   const limit = result.limited === undefined ? '' : ` (it stopped early: ${describeLimit(result.limited)})`;
   return answered(result.output, `${result.text}${limit}`);
+}
+
+/** A call whose delegate was released has no result: its own session is released right after. */
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 }
 
 function answered(output: unknown, text: string): ToolResult {

@@ -23,6 +23,7 @@ function openGates(options?: GateOptions, state = new SessionState(), loopRules:
   let broken: Error | undefined;
   const gates = new GateKeeper({
     ...{ options, state, clock },
+    waits: () => {},
     loopRules: resolveRules(loopRules, 'rules', (_field, message) => new Error(message)),
     async append(entries) {
       attempted.push(...entries);

@@ -51,6 +51,8 @@ export interface GateParts {
   readonly loopRules: readonly ResolvedRule[];
   readonly clock: Clock;
   append(entries: readonly JournalEntry[]): Promise<void>;
+  /** Told when the turn begins to wait for a person. */
+  waits(): void;
   /** What the journal has of gates; a fold that grows with it. */
   readonly state: {
     readonly gates: ReadonlyMap<string, RecordedGate>;
@@ -108,6 +110,7 @@ export class GateKeeper {
     const opened: JournalEntry[] = [];
     const decisions = requests.map(request => this.#decideOne(turnId, request, opened));
     if (opened.length > 0) await this.#record(opened);
+    if (this.isWaiting) this.#parts.waits();
     const off = interruption.onStop(cause => {
       const movedOn = cause.kind === 'interrupted' && cause.reason === MOVED_ON;
       void this.#closeAll(movedOn ? deny(MOVED_ON) : { ...deny('interrupted'), isInterrupted: true });
@@ -154,6 +157,14 @@ export class GateKeeper {
       await this.#resolveOrRefuse(gate, deepFreeze({ allowed: true, input }));
     }
     if (rules.length > 0) await this.#approveAllowed();
+  }
+
+  /** Looks at an answer as `answer` would, and decides nothing. */
+  async check(gateId: string, given: GateAnswer): Promise<void> {
+    const gate = this.#openGate(gateId);
+    const answer = readAnswer(gateId, given, gate.opened.requests);
+    if (this.#msLeft(gate) <= 0) throw this.#closed(gateId, `waited longer than ${this.#timeoutMs} ms`);
+    if (answer.decision === 'approved' && answer.input !== undefined) await this.#requireFit(gate, answer.input);
   }
 
   #openGate(gateId: string): RecordedGate {

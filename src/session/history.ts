@@ -74,6 +74,8 @@ export class SessionState {
   /** The large results that are kept, by their ids. */
   readonly captures: Map<string, ResultCapture> = new Map();
   readonly waiting: Map<string, WaitingInput> = new Map();
+  /** The ids of all inputs that were received, and of all turns that began. */
+  readonly inputIds: Set<string> = new Set();
   loop = '';
   loopId = '';
   policyRevision = '';
@@ -119,6 +121,7 @@ export class SessionState {
         break;
       case 'input.received':
         this.waiting.set(record.inputId, record);
+        this.inputIds.add(record.inputId);
         break;
       case 'input.cancelled':
         this.waiting.delete(record.inputId);
@@ -126,6 +129,7 @@ export class SessionState {
       case 'turn.started':
         this.turn = openTurn(record, this.waiting.get(record.inputId ?? ''));
         this.turns += 1;
+        this.inputIds.add(record.turnId);
         this.canContinue = false;
         if (record.message !== undefined) this.#commit(record.message);
         if (record.inputId !== undefined) this.#useInput(record.inputId);

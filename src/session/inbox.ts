@@ -2,7 +2,7 @@
  * What users said and no turn has taken up yet: inputs that wait for a turn of their own, and what was said to the running turn. Each
  * stands in the journal before anything depends on it.
  */
-
+import { SessionError } from '../errors.ts';
 import type { EventHub } from '../events/event-stream.ts';
 import type { TurnEvent } from '../events/events.ts';
 import { newId } from '../ids.ts';
@@ -13,7 +13,7 @@ import { Interruption } from '../run/interruption.ts';
 import type { TurnResult } from '../run/outcome.ts';
 import type { WaitingInput } from './history.ts';
 import type { Turn } from './turn.ts';
-import type { TurnLimits } from './turn-limits.ts';
+import { readTurnLimits, type TurnLimits } from './turn-limits.ts';
 
 /** A turn that waits or runs. */
 export interface Job {
@@ -76,12 +76,27 @@ export class Inbox {
     return this.#queue.includes(job);
   }
 
+  /** The turn of this id that waits, if one does. */
+  find(turnId: string): Job | undefined {
+    return this.#queue.find(job => job.turnId === turnId);
+  }
+
+  /** Takes this turn out, to begin it. */
+  take(job: Job): void {
+    this.#queue.splice(this.#queue.indexOf(job), 1);
+  }
+
+  /** Whether this input waits: for a turn of its own, or for the running turn to take it in. */
+  holds(inputId: string): boolean {
+    return this.find(inputId) !== undefined || this.#steers.some(steer => steer.inputId === inputId);
+  }
+
   shift(): Job | undefined {
     return this.#queue.shift();
   }
 
-  /** A turn that begins now: with `from`, one that another process began, whose events begin after that record. */
-  job(limits: TurnLimits | undefined, opening: Job['opening'], from?: { turnId: string; afterSeq: number }): Job {
+  /** A turn that begins now: with `from`, one that has its id already, and whose events begin after a record of its own. */
+  job(limits: TurnLimits | undefined, opening: Job['opening'], from?: { turnId: string; afterSeq?: number }): Job {
     const { turnId = newId(), afterSeq = this.#parts.hub.lastSeq } = from ?? {};
     return {
       ...{ turnId, limits, share: shareOf(limits?.budget), opening, afterSeq, final: undefined, isRestored: false },
@@ -89,18 +104,17 @@ export class Inbox {
     };
   }
 
-  /** Records an input that waits for its turn. A failure comes back with the turn that is running. */
-  enqueue(message: UserMessage, limits: TurnLimits | undefined): Job {
-    const inputId = newId();
-    const job = this.job(limits, { inputId });
+  /** Records an input that waits for its turn, which has its id. A failure comes back with the turn that is running. */
+  enqueue(message: UserMessage, limits: TurnLimits | undefined, inputId: string = newId()): Job {
+    const job = this.job(limits, { inputId }, { turnId: inputId });
     this.#queue.push(job);
-    void this.#parts.append([{ type: 'input.received', inputId, as: 'turn', message }]);
+    const own = limits?.own === undefined ? {} : { limits: limits.own };
+    void this.#parts.append([{ type: 'input.received', inputId, as: 'turn', message, ...own }]);
     return job;
   }
 
   /** Records what is said to the running turn; settles when it is decided what becomes of it. */
-  async steer(message: UserMessage): Promise<Steered<never>> {
-    const inputId = newId();
+  async steer(message: UserMessage, inputId: string = newId()): Promise<Steered<never>> {
     const decided = Promise.withResolvers<Steered<never>>();
     this.#steers.push({ inputId, afterSeq: this.#parts.hub.lastSeq, decided });
     await this.#parts.append([{ type: 'input.received', inputId, as: 'steer', message }]);
@@ -109,11 +123,14 @@ export class Inbox {
 
   /** Takes up what another process received; what steered a turn that is over is a turn of its own. */
   restore(waiting: Iterable<WaitingInput>, hasOpenTurn: boolean): void {
-    for (const { inputId, as, seq } of waiting) {
+    for (const { inputId, as, seq, limits } of waiting) {
       const afterSeq = seq - 1;
       if (as === 'steer' && hasOpenTurn) {
         this.#steers.push({ inputId, afterSeq, decided: Promise.withResolvers<Steered<never>>() });
-      } else this.#queue.push({ ...this.job(undefined, { inputId }), afterSeq, isRestored: true });
+      } else {
+        const own = readTurnLimits(limits === undefined ? {} : { limits });
+        this.#queue.push({ ...this.job(own, { inputId }, { turnId: inputId, afterSeq }), isRestored: true });
+      }
     }
   }
 
@@ -133,7 +150,7 @@ export class Inbox {
     const late = this.#steers;
     this.#steers = [];
     const jobs = late.map(({ inputId, afterSeq, decided }) => {
-      const job = { ...this.job(undefined, { inputId }), afterSeq };
+      const job = this.job(undefined, { inputId }, { turnId: inputId, afterSeq });
       decided.resolve({ kind: 'submitted', turn: this.#parts.handle(job) as Turn<never> });
       return job;
     });
@@ -147,17 +164,38 @@ export class Inbox {
     if (place === -1) return;
     this.#queue.splice(place, 1);
     const { turnId, opening } = job;
-    const figures = { text: '', usage: NO_USAGE, steps: 0, iterations: 0, calls: 0 };
     const said = { reason: reason ?? 'cancelled before it began' };
     if (opening.inputId !== undefined) void this.#parts.append([{ type: 'input.cancelled', inputId: opening.inputId }]);
-    job.final = this.#parts.hub.finish(turnId, { type: 'turn.interrupted', turnId, ...said, ...figures }) as TurnEvent;
-    job.result.resolve(Object.freeze({ status: 'interrupted', ...said, leftBehind: [], ...figures }));
+    job.final = this.#parts.hub.finish(turnId, {
+      type: 'turn.interrupted',
+      turnId,
+      ...said,
+      ...NO_FIGURES,
+    }) as TurnEvent;
+    job.result.resolve(Object.freeze({ status: 'interrupted', ...said, leftBehind: [], ...NO_FIGURES }));
   }
 
   /** Cancels what waits; what another process received goes on waiting in the journal. */
   cancelAll(reason: string): void {
     for (const job of [...this.#queue]) if (!job.isRestored) this.cancel(job, reason);
   }
+
+  /** Lets go of what waits, which goes on waiting in the journal. */
+  release(): void {
+    const jobs = this.#queue.splice(0);
+    for (const { result } of jobs) result.resolve(Object.freeze({ status: 'released', ...NO_FIGURES }));
+    const steers = this.#steers.splice(0);
+    const error = new SessionError(
+      'released',
+      'the session was released before it was decided what becomes of this input',
+    );
+    for (const { decided } of steers) {
+      decided.promise.catch(() => {}); // nobody may wait for it
+      decided.reject(error);
+    }
+  }
 }
 
 const NOTHING: readonly JournalEntry[] = Object.freeze([]);
+
+const NO_FIGURES = Object.freeze({ text: '', usage: NO_USAGE, steps: 0, iterations: 0, calls: 0 });

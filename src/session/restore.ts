@@ -10,6 +10,7 @@ import {
   type JournalRecord,
   type JournalStore,
   limitReachedFromRecord,
+  requireKnown,
 } from '../journal/journal.ts';
 import { askedOf } from '../run/batch.ts';
 import { errorResult } from '../run/result.ts';
@@ -51,6 +52,7 @@ export async function foldJournal(store: JournalStore, sessionId: string): Promi
 }
 
 function applyTo(state: SessionState, record: JournalRecord, sessionId: string): void {
+  requireKnown(record, sessionId);
   try {
     state.apply(record);
   } catch (cause) {

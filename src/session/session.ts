@@ -6,9 +6,10 @@
  */
 import type { BoundLoop, BoundMode } from '../bind/bound-loop.ts';
 import type { Clock } from '../clock.ts';
-import { SessionBusyError, SessionError, TurnInterruptedError } from '../errors.ts';
+import { JournalError, SessionBusyError, SessionError, TurnInterruptedError } from '../errors.ts';
 import { EventHub, type EventReader } from '../events/event-stream.ts';
 import type { SessionEvent, TurnEvent } from '../events/events.ts';
+import { newId } from '../ids.ts';
 import { type JournalEntry, type JournalRecord, type JournalStore, recordedLimits } from '../journal/journal.ts';
 import { JournalWriter } from '../journal/writer.ts';
 import type { Message } from '../model/model.ts';
@@ -16,6 +17,7 @@ import type { DoneResult, TurnResult } from '../run/outcome.ts';
 import { outputContract } from '../run/output.ts';
 import { runTurn, summaryOf } from '../run/turn.ts';
 import { show } from '../show.ts';
+import { SessionDriver } from './driver.ts';
 import { GateKeeper, type GateOptions, MOVED_ON, type PendingGate } from './gate.ts';
 import type { GateAnswer } from './gate-answer.ts';
 import { checkEdit } from './gate-edit.ts';
@@ -31,6 +33,14 @@ import { effectiveLimits, limitsOf, readTurnLimits, type TurnOptions } from './t
 export interface SubmitOptions extends TurnOptions {
   /** While a turn runs: `queue` waits for it, `reject` throws `SessionBusyError`. Default `queue`. */
   readonly queue?: 'queue' | 'reject';
+  /** The id of the turn, which no turn and no input of the session has yet. Default: a new one. */
+  readonly turnId?: string;
+}
+
+/** Options of `release`. */
+export interface ReleaseOptions {
+  /** How long to wait for calls and for the model's response that are under way, so that they are recorded; nothing new begins. Default 0. */
+  readonly graceMs?: number;
 }
 
 /** What a process that ended left to do in a session. */
@@ -72,6 +82,12 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
   #drift: { readonly recorded: string; readonly current: string } | undefined;
   #closing: Promise<void> | undefined;
   #hasEndedUnfinished = false;
+  /** Nothing new begins any more: the session is being released. */
+  #isLeaving = false;
+  #whenWaiting: (() => void) | undefined;
+  readonly #clock: Clock;
+  /** For hosts. @internal */
+  readonly driver: SessionDriver;
 
   /** @internal */
   constructor(parts: SessionParts) {
@@ -79,6 +95,7 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
     const { state, lastSeq, ran } = restored;
     const { sessionId, loopId } = bound;
     this.#bound = bound;
+    this.#clock = clock;
     this.#children = parts.children;
     this.#state = state;
     this.#ran = ran;
@@ -93,14 +110,25 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
     const gates = new GateKeeper({
       ...{ options, loopRules: bound.gate.rules, clock, state, append },
       checkEdit: (toolName, input) => checkEdit(this.#modeOfTurn(), toolName, input),
+      waits: () => this.#whenWaiting?.(),
     });
     const inbox = new Inbox({ hub, append, handle: job => this.#handle(job) });
     const output = bound.output && outputContract(bound.output, bound.behaviour.outputMode);
-    this.#ports = { bound, state, store, writer, hub, gates, inbox, clock, output };
+    const mayBegin = (): boolean => !this.#isLeaving;
+    this.#ports = { bound, state, store, writer, hub, gates, inbox, clock, output, mayBegin };
     this.#writer = writer;
     this.#hub = hub;
     this.#gates = gates;
     this.#inbox = inbox;
+    this.driver = new SessionDriver({
+      ...{ state, inbox, gates, writer },
+      active: () => this.#active,
+      isWaiting: () => this.#isWaiting(),
+      start: (job, unfinished) => this.#start(job, unfinished),
+      handle: job => this.#handle(job),
+      endUnfinished: () => this.#endUnfinished(),
+      requireOpen: () => this.#requireOpen(),
+    });
     this.#takeUp();
   }
 
@@ -153,10 +181,12 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
     if (options.queue !== undefined && options.queue !== 'queue' && options.queue !== 'reject') {
       throw new SessionError('invalid_option', '"queue" must be "queue" or "reject"');
     }
+    const turnId = this.#newTurnId(options.turnId);
     if (this.#active !== undefined && options.queue === 'reject') throw new SessionBusyError();
     this.#endUnfinished();
-    if (this.#active === undefined && this.#inbox.size === 0) return this.#start(this.#inbox.job(limits, { message }));
-    const turn = this.#handle(this.#inbox.enqueue(message, limits));
+    if (this.#active === undefined && this.#inbox.size === 0)
+      return this.#start(this.#inbox.job(limits, { message }, { turnId }));
+    const turn = this.#handle(this.#inbox.enqueue(message, limits, turnId));
     if (this.#active === undefined) this.#startNext();
     else if (this.#gates.isWaiting || [...this.#children].some(child => child.gates.length > 0))
       this.#active.interruption.stop({ kind: 'interrupted', reason: MOVED_ON });
@@ -215,6 +245,11 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
     const result = await this.submit(input, options).result;
     if (result.status === 'done') return result;
     if (result.status === 'failed') throw result.error;
+    if (result.status === 'released')
+      throw new SessionError(
+        'released',
+        `session ${this.id} was released before the turn ended: another process goes on with it`,
+      );
     throw new TurnInterruptedError(result.reason);
   }
 
@@ -292,6 +327,73 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
     return this.close();
   }
 
+  /**
+   * Leaves the session to another process, without an end of its turn: this one records nothing more, tells running tools to stop, disposes them, and
+   * waits for neither longer than the loop's `drainTimeoutMs`. The turn's result is `released` here; what was recorded is what the next process goes on from, so
+   * that a call which was running then says that its outcome is unknown, unless it ends within `graceMs`. After `close` it does nothing.
+   */
+  release({ graceMs = 0 }: ReleaseOptions = {}): Promise<void> {
+    this.#closing ??= this.#release(graceMs);
+    return this.#closing;
+  }
+
+  async #release(graceMs: number): Promise<void> {
+    this.#isLeaving = true;
+    const children = Promise.all([...this.#children].map(child => child.release({ graceMs })));
+    if (graceMs > 0 && this.#active !== undefined) await this.#standstill(graceMs, children);
+    this.#writer.release();
+    await children;
+    const active = this.#active;
+    active?.interruption.stop({ kind: 'interrupted', reason: RELEASED });
+    this.#inbox.release();
+    await active?.result.promise;
+    await this.#writer.settled();
+    this.#hub.end();
+    await within(this.#clock, this.#bound.behaviour.drainTimeoutMs, this.#bound[Symbol.asyncDispose]());
+  }
+
+  /** Settles when the turn has stopped by itself or only waits, or when the time is over. */
+  #standstill(graceMs: number, children: Promise<unknown>): Promise<void> {
+    if (this.#isWaiting()) return Promise.resolve();
+    const waiting = Promise.withResolvers<void>();
+    this.#whenWaiting = waiting.resolve;
+    void children.then(() => {
+      if (this.#children.size > 0 && this.#running() === this.#children.size) waiting.resolve(); // their calls end with this session
+    });
+    return within(this.#clock, graceMs, Promise.race([this.#active?.result.promise, waiting.promise]));
+  }
+
+  /** Whether the running turn only waits: at its own gates, or at those of the delegates that are all that runs. */
+  #isWaiting(): boolean {
+    if (this.#active === undefined) return false;
+    if (this.#gates.isWaiting) return true;
+    if (this.#children.size === 0 || this.#running() !== this.#children.size) return false;
+    return [...this.#children].every(child => child.driver.isWaiting);
+  }
+
+  /** How many calls run. */
+  #running(): number {
+    const step = this.#state.turn?.step;
+    return step === undefined ? 0 : [...step.started].filter(callId => !step.results.has(callId)).length;
+  }
+
+  /** Settles when the running turn begins to wait for a person; for hosts. @internal */
+  whenWaiting(listener: () => void): void {
+    this.#whenWaiting = listener;
+  }
+
+  #newTurnId(given: string | undefined): string {
+    if (given === undefined) return newId();
+    if (typeof given !== 'string' || given === '' || given.length > 256)
+      throw new SessionError('invalid_option', '"turnId" must be a text of 1 to 256 characters');
+    if (this.driver.knows(given) || this.#active?.turnId === given)
+      throw new SessionError(
+        'invalid_option',
+        `the session has a turn "${given}" already: every turn needs an id of its own`,
+      );
+    return given;
+  }
+
   async #close(): Promise<void> {
     this.#inbox.cancelAll(CLOSED);
     this.#active?.interruption.stop({ kind: 'interrupted', reason: CLOSED });
@@ -313,7 +415,8 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
   }
 
   #startNext(): void {
-    const next = this.#closing === undefined ? this.#inbox.shift() : undefined;
+    const isFree = this.#closing === undefined && !this.driver.isDriven;
+    const next = isFree ? this.#inbox.shift() : undefined;
     if (next !== undefined) this.#start(next);
   }
 
@@ -356,19 +459,42 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
       unfinished === undefined
         ? { type: 'turn.started', turnId, mode: mode.name, limits: recordedLimits(limits), ...opening }
         : { type: 'turn.resumed', turnId };
-    const result = await runTurn(context, first, unfinished && resumePoint(unfinished, this.#ran));
+    const ended = await runTurn(context, first, unfinished && resumePoint(unfinished, this.#ran));
+    const result = this.#isLeaving ? releasedIfSo(ended) : ended;
     const isRecorded = this.#writer.failure === undefined;
-    if (!isRecorded && result.status === 'failed') {
+    if (result.status === 'released') {
+      job.final = this.#hub.finish(turnId, { type: 'turn.released', turnId }) as TurnEvent;
+    } else if (!isRecorded && result.status === 'failed') {
       const { status: _status, leftBehind: _leftBehind, error, ...figures } = result;
       const failed = { type: 'turn.failed' as const, turnId, ...figures, error: summaryOf(error) };
       job.final = this.#hub.finish(turnId, failed) as TurnEvent;
     }
     this.#active = undefined;
     const late = this.#inbox.promoteSteers();
-    if (this.#closing !== undefined) for (const job of late) this.#inbox.cancel(job, CLOSED);
+    if (this.#closing !== undefined && !this.#isLeaving) for (const job of late) this.#inbox.cancel(job, CLOSED);
     this.#startNext();
     job.result.resolve(Object.freeze(result));
   }
 }
 
 const CLOSED = 'the session was closed';
+const RELEASED = 'the session was released';
+
+/** A turn that could record nothing more because its session was released did not fail. */
+function releasedIfSo(result: TurnResult): TurnResult {
+  if (result.status !== 'failed' || !JournalError.is(result.error) || result.error.kind !== 'released') return result;
+  const { text, usage, steps, iterations, calls } = result;
+  return { status: 'released', text, usage, steps, iterations, calls };
+}
+
+/** Settles with the promise, or when the time is over. */
+function within(clock: Clock, ms: number, promise: PromiseLike<unknown>): Promise<void> {
+  return new Promise(resolve => {
+    const timer = clock.setTimer(() => resolve(), ms);
+    const settle = (): void => {
+      clock.clearTimer(timer);
+      resolve();
+    };
+    promise.then(settle, settle);
+  });
+}

@@ -24,11 +24,13 @@ export interface TurnPorts {
   readonly inbox: Inbox;
   readonly clock: Clock;
   readonly output: OutputContract | undefined;
+  /** Whether anything new may begin. */
+  mayBegin(): boolean;
 }
 
 /** The context of one turn. Its time begins now. */
 export function turnContext(ports: TurnPorts, job: Job, mode: BoundMode, limits: ResolvedToolLimits): TurnContext {
-  const { bound, state, store, writer, hub, gates, inbox, clock, output } = ports;
+  const { bound, state, store, writer, hub, gates, inbox, clock, output, mayBegin } = ports;
   const { turnId, interruption, share } = job;
   const { sessionId, loopId, behaviour, middleware } = bound;
   const deadlines = new Deadlines(clock);
@@ -62,5 +64,6 @@ export function turnContext(ports: TurnPorts, job: Job, mode: BoundMode, limits:
     withdrawGates: callIds => gates.withdraw(callIds),
     takeSteered: () => inbox.takeSteered(turnId),
     random: () => Math.random(),
+    mayBegin,
   };
 }

@@ -192,7 +192,8 @@ function requireDone(turn: Turn<unknown>): void {
   turn.result
     .then(result => {
       if (result.status === 'failed') throw result.error;
-      if (result.status !== 'done') throw new Error(`a turn was interrupted: ${result.reason}`);
+      if (result.status === 'interrupted') throw new Error(`a turn was interrupted: ${result.reason}`);
+      if (result.status !== 'done') throw new Error(`a turn was ${result.status}`);
     })
     .catch(fail);
 }

@@ -105,7 +105,7 @@ function tell(
 
 /** The names are those of the table, but for what it does not expect at all. */
 function endingOf(result: TurnResult, requests: readonly ReceivedRequest[]): Ending {
-  if (result.status === 'interrupted') return result.status as Ending;
+  if (result.status === 'interrupted' || result.status === 'released') return result.status as Ending;
   if (result.status === 'failed') {
     return requests.at(-1)?.ended === 'exhausted' ? 'asks on' : (result.error.kind as Ending);
   }

@@ -1,0 +1,14 @@
+/** `looprig/engines`: hosts of sessions, and where their turns run. */
+export type { Engine, RunOutcome, RunSignals, RunTurn, Serving, TurnRef } from './engine.ts';
+export type {
+  Accepted,
+  BeginOptions,
+  HostEventsOptions,
+  HostListOptions,
+  HostSubmitOptions,
+  LoopSummary,
+  SessionDetails,
+  SessionHost,
+} from './host.ts';
+export type { LocalEngineOptions } from './local.ts';
+export { localEngine } from './local.ts';

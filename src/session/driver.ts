@@ -1,0 +1,110 @@
+/**
+ * What a host drives a session by: inputs have ids that hold across processes, nothing begins by itself, and a turn is begun by its id.
+ */
+import type { JournalWriter } from '../journal/writer.ts';
+import type { UserMessage } from '../model/model.ts';
+import { type GateKeeper, MOVED_ON } from './gate.ts';
+import type { GateAnswer } from './gate-answer.ts';
+import type { OpenTurn, SessionState } from './history.ts';
+import type { Inbox, Job } from './inbox.ts';
+import type { Turn } from './turn.ts';
+import type { TurnLimits } from './turn-limits.ts';
+
+/** What a driver needs of its session. */
+export interface DriverParts {
+  readonly state: SessionState;
+  readonly inbox: Inbox;
+  readonly gates: GateKeeper;
+  readonly writer: JournalWriter;
+  active(): Job | undefined;
+  isWaiting(): boolean;
+  start(job: Job, unfinished?: OpenTurn): Turn;
+  handle(job: Job): Turn;
+  endUnfinished(): void;
+  requireOpen(): void;
+}
+
+export class SessionDriver {
+  readonly #parts: DriverParts;
+  /** Whether somebody drives the session: then no turn begins by itself. */
+  isDriven = false;
+
+  constructor(parts: DriverParts) {
+    this.#parts = parts;
+  }
+
+  /** The number of the journal's last record, as this session knows it. */
+  get lastSeq(): number {
+    return this.#parts.writer.lastSeq;
+  }
+
+  /** Whether all that the running turn still does is wait for people. */
+  get isWaiting(): boolean {
+    return this.#parts.isWaiting();
+  }
+
+  /** The turn that another process left unfinished, or that runs. */
+  get openTurnId(): string | undefined {
+    return this.#parts.active()?.turnId ?? this.#parts.state.turn?.turnId;
+  }
+
+  /** Whether the journal has this input, or this turn. */
+  knows(id: string): boolean {
+    return this.#parts.state.inputIds.has(id) || this.#parts.inbox.holds(id);
+  }
+
+  /** Whether something is still to be done about this input, or this turn. */
+  isOpen(id: string): boolean {
+    return this.openTurnId === id || this.#parts.inbox.holds(id);
+  }
+
+  /** Records an input that waits until its turn is begun. As with `submit`, a turn that waits for a person ends by it. */
+  async hold(message: UserMessage, turnId: string, limits: TurnLimits | undefined): Promise<void> {
+    const { inbox, gates, writer, active, isWaiting, endUnfinished, requireOpen } = this.#parts;
+    requireOpen();
+    if (this.knows(turnId)) return;
+    if (active() === undefined && gates.pending.length > 0) endUnfinished();
+    inbox.enqueue(message, limits, turnId);
+    if (isWaiting()) active()?.interruption.stop({ kind: 'interrupted', reason: MOVED_ON });
+    await writer.append([]);
+  }
+
+  /** Records what is said to the running turn. */
+  async steer(message: UserMessage, inputId: string): Promise<void> {
+    const { inbox, writer, requireOpen } = this.#parts;
+    requireOpen();
+    if (this.knows(inputId)) return;
+    inbox.steer(message, inputId).catch(() => {}); // what becomes of it stands in the journal
+    await writer.append([]);
+  }
+
+  /** Begins the turn of this id, or takes it up: `undefined` where there is nothing to do about it. */
+  begin(turnId: string): Turn | undefined {
+    const { state, inbox, active, start, handle, endUnfinished, requireOpen } = this.#parts;
+    requireOpen();
+    const running = active();
+    if (running !== undefined) return running.turnId === turnId ? handle(running) : undefined;
+    const { turn } = state;
+    if (turn?.turnId === turnId) {
+      return start(inbox.job(undefined, {}, { turnId, afterSeq: turn.firstSeq - 1 }), turn);
+    }
+    endUnfinished();
+    const job = inbox.find(turnId);
+    if (job === undefined) return undefined;
+    inbox.take(job);
+    return start(job);
+  }
+
+  /** Stops the turn of this id, or takes it out of those that wait. */
+  interrupt(turnId: string, reason: string | undefined): void {
+    const { inbox, active } = this.#parts;
+    const waiting = inbox.find(turnId);
+    if (waiting !== undefined) inbox.cancel(waiting, reason);
+    else if (active()?.turnId === turnId) active()?.interruption.stop({ kind: 'interrupted', reason });
+  }
+
+  /** Looks whether an answer could be taken, and decides nothing. Rejects with `GateError` as `session.answer` would. */
+  check(gateId: string, answer: GateAnswer): Promise<void> {
+    return this.#parts.gates.check(gateId, answer);
+  }
+}
