@@ -11,7 +11,9 @@ export default defineConfig({
       { find: /^looprig\/([\w/-]+)$/, replacement: source('$1/index.ts') },
     ],
   },
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   test: {
+    css: true, // a report holds its style sheet
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     testTimeout: 20_000,
     reporters: ['default', './scripts/closing-line-reporter.ts'],

@@ -15,7 +15,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['run'],
   ['session'],
   ['index.ts'],
-  ['config', 'testing', 'workspace', 'middleware', 'ai', 'mcp', 'otel', 'engines'],
+  ['config', 'testing', 'workspace', 'middleware', 'ai', 'mcp', 'otel', 'engines', 'report'],
   ['server'],
   ['cli'],
 ];
@@ -42,7 +42,7 @@ interface Import {
 
 const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
   .map(file => file.replaceAll('\\', '/'))
-  .filter(file => file.endsWith('.ts') && !/\.test(-d)?\.ts$/.test(file));
+  .filter(file => /\.tsx?$/.test(file) && !/\.(test(-d)?|d)\.ts$/.test(file));
 
 const texts = new Map(files.map(file => [file, withoutComments(readFileSync(join(source, file), 'utf8'))]));
 
@@ -153,6 +153,22 @@ describe('the sources', () => {
     expect(imports.filter(({ from, to }) => !/^(mcp|cli)\//.test(from) && to.startsWith('mcp/'))).toEqual([]);
   });
 
+  it('of reports know events, records and errors of the rest, and nobody but what shows sessions knows them', () => {
+    const own = imports.filter(({ from }) => from.startsWith('report/'));
+    expect(own.length).toBeGreaterThan(20);
+    const foreign = own
+      .filter(({ to }) => !/^(report\/|events\/|preact|marked$)/.test(to))
+      .filter(({ to, kind }) => to !== 'errors.ts' && to !== 'model/model.ts' && kind !== 'type')
+      .map(({ from, to }) => `${from} -> ${to}`);
+    expect(foreign).toEqual([]);
+    expect(imports.filter(({ from, to }) => !/^(report|cli|studio)\//.test(from) && to.startsWith('report/'))).toEqual(
+      [],
+    );
+    expect(imports.filter(({ from, to }) => !/^(report|studio)\//.test(from) && /^(preact|marked)/.test(to))).toEqual(
+      [],
+    );
+  });
+
   it('of the server use what a user can import, hosts and how a page is told; what needs Node is loaded when it listens', () => {
     const own = imports.filter(({ from }) => from.startsWith('server/'));
     expect(own.length).toBeGreaterThan(20);
@@ -211,7 +227,7 @@ describe('the sources', () => {
 
   it('do not import one another in a circle when they run', () => {
     const next = Map.groupBy(
-      imports.filter(({ kind, to }) => kind === 'value' && to.endsWith('.ts')),
+      imports.filter(({ kind, to }) => kind === 'value' && /\.tsx?$/.test(to)),
       ({ from }) => from,
     );
     const done = new Set<string>();

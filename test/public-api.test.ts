@@ -114,3 +114,12 @@ it('telemetry exports these values and no others', async () => {
 it('the SQLite store exports this value and no other', async () => {
   expect(Object.keys(await import('looprig/sqlite'))).toEqual(['sqliteStore']);
 });
+
+it('reports export these values and no others', async () => {
+  expect(Object.keys(await import('looprig/report')).sort()).toEqual([
+    'readSession',
+    'reportHtml',
+    'reportJson',
+    'viewOf',
+  ]);
+});

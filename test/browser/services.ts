@@ -79,6 +79,12 @@ export interface Page {
   getByRole(role: string, options?: { readonly name: string }): Locator;
   locator(selector: string): Locator;
   screenshot(options: { readonly path: string }): Promise<unknown>;
+  setViewportSize(size: { readonly width: number; readonly height: number }): Promise<void>;
+  emulateMedia(options: {
+    readonly colorScheme?: 'light' | 'dark';
+    readonly media?: 'screen' | 'print';
+  }): Promise<void>;
+  readonly keyboard: { press(key: string): Promise<void>; type(text: string): Promise<void> };
   setDefaultTimeout(ms: number): void;
 }
 
