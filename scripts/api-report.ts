@@ -1,10 +1,11 @@
 /**
- * The API report: one file for each public entry point, in `api/`. With `--check` it fails when the built package differs from the
- * reports, so that a change of the public API is always seen.
+ * The API report: one file for each public entry point, in `api/`, and of the same entry points the reference for readers, in
+ * `docs/reference/`. With `--check` it fails when the built package differs from them, so that a change of the public API is always seen.
  */
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Extractor, ExtractorConfig, type ExtractorMessage } from '@microsoft/api-extractor';
+import { referenceIndex, referencePage, undocumented } from './api-reference.ts';
 
 const check = process.argv.includes('--check');
 const root = join(import.meta.dirname, '..');
@@ -38,7 +39,7 @@ for (const [name, entry] of Object.entries(entries)) {
         reportTempFolder: join(root, 'temp/api'),
         includeForgottenExports: true,
       },
-      docModel: { enabled: false },
+      docModel: { enabled: true, apiJsonFilePath: join(root, 'temp/api', `${name}.api.json`) },
       dtsRollup: { enabled: false },
       tsdocMetadata: { enabled: false },
       compiler: { tsconfigFilePath: join(root, 'tsconfig.api.json') },
@@ -67,6 +68,22 @@ for (const [name, entry] of Object.entries(entries)) {
   if (result.apiReportChanged)
     console.log(check ? `api/${name}.api.md differs: run "npm run api:update"` : `api/${name}.api.md written`);
   if (!result.succeeded) failed = true;
+}
+
+mkdirSync(join(root, 'docs/reference'), { recursive: true });
+for (const name of Object.keys(entries)) {
+  const silent = undocumented(join(root, 'temp/api', `${name}.api.json`));
+  if (silent.length === 0) continue;
+  console.log(`${name}: every public name needs a docstring, and these have none: ${silent.join(', ')}`);
+  failed = true;
+}
+const pages = Object.keys(entries).map(name => referencePage(name, join(root, 'temp/api', `${name}.api.json`)));
+for (const { file, text } of [...pages, referenceIndex(pages)]) {
+  const path = join(root, 'docs/reference', file);
+  if (existsSync(path) && readFileSync(path, 'utf8') === text) continue;
+  console.log(check ? `docs/reference/${file} differs: run "npm run api:update"` : `docs/reference/${file} written`);
+  if (check) failed = true;
+  else writeFileSync(path, text);
 }
 rmSync(join(root, 'temp/api'), { recursive: true, force: true });
 if (failed) process.exit(1);

@@ -110,6 +110,7 @@ export interface ToolCapabilities<Input> {
   summary?(input: Input): MaybePromise<string>;
 }
 
+/** A value, or a promise of it. */
 export type MaybePromise<T> = T | Promise<T>;
 
 /** Runs one call. What it throws becomes an error result, by its message. */

@@ -109,6 +109,7 @@ export interface ExecuteToolOptions<Schema extends SchemaLike>
  * Throws `DefinitionError`: `invalid_tool`, `invalid_tool_name`, `reserved_tool_name`, `invalid_tool_schema`.
  */
 export function defineTool<const Schema extends SchemaLike>(options: ExecuteToolOptions<Schema>): ToolDefinition;
+/** Declares one tool with a factory: `create` runs once per bind, and what it returns may hold state of the session. */
 export function defineTool<const Schema extends SchemaLike, const Required extends BindingName = never>(
   options: CreateToolOptions<Schema, Required>,
 ): ToolDefinition;

@@ -34,8 +34,9 @@ export type LanguageModel = LanguageModelV4;
 /** One request to a model, as the provider gets it. */
 export type ModelRequest = LanguageModelV4CallOptions;
 
-/** A part of a model's response, and of its stream. */
+/** A part of a model's response. */
 export type ModelContent = LanguageModelV4Content;
+/** A part of a model's response as a stream gives it. */
 export type ModelStreamPart = LanguageModelV4StreamPart;
 
 /** Settings of a request that a loop or a mode may give: temperature, maxOutputTokens, providerOptions and the like. */
@@ -44,20 +45,27 @@ export type ModelSettings = Omit<
   'prompt' | 'tools' | 'toolChoice' | 'abortSignal' | 'responseFormat' | 'includeRawChunks'
 >;
 
-/** One message of a history, and the kinds of it. */
+/** One message of a history. */
 export type Message = LanguageModelV4Message;
+/** What the user said. */
 export type UserMessage = Extract<Message, { role: 'user' }>;
+/** What the model said: text, reasoning, files, calls. */
 export type AssistantMessage = Extract<Message, { role: 'assistant' }>;
+/** The results of the calls of the assistant message before it. */
 export type ToolMessage = Extract<Message, { role: 'tool' }>;
+/** One part of an assistant message. */
 export type AssistantContent = AssistantMessage['content'][number];
+/** One part of a user message. */
 export type UserContent = LanguageModelV4TextPart | LanguageModelV4FilePart;
 
 /** A tool as the model is told about it. */
 export type ModelTool = LanguageModelV4FunctionTool;
 
-/** A call in an assistant message, and its answer in the tool message after it. */
+/** A call in an assistant message. */
 export type ToolCallPart = LanguageModelV4ToolCallPart;
+/** The answer to a call, in the tool message after it. */
 export type ToolResultPart = LanguageModelV4ToolResultPart;
+/** What a call gave: text, JSON, parts of content, or an error. */
 export type ToolResultOutput = LanguageModelV4ToolResultOutput;
 
 /** Why the model ended its response: the common word, and the provider's own. */

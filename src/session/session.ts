@@ -65,6 +65,10 @@ export interface SessionParts {
   readonly children: ReadonlySet<Session>;
 }
 
+/**
+ * A live session, opened by a rig: one history, one writer, at most one running turn. `await using` closes it. What it is asked after
+ * `close` is refused with `SessionError` `closed`.
+ */
 export class Session<ModeName extends string = string, Output = unknown> implements AsyncDisposable {
   readonly #bound: BoundLoop;
   readonly #state: SessionState;

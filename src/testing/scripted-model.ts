@@ -67,6 +67,7 @@ export type ScriptedModel<Specification extends ModelSpecification = 'v4'> = Spe
 
 /** Answers every request from here on with `reply`. A function for a model of v3 or v2 names the type of its request. */
 export function forever(reply: ScriptedReply): ForeverStep<unknown>;
+/** Answers every request from here on with what `reply` makes of it. */
 export function forever<Request = LanguageModelV4CallOptions>(
   reply: (request: Request, index: number) => ScriptedReply | Promise<ScriptedReply>,
 ): ForeverStep<NoInfer<Request>>;
