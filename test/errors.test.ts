@@ -54,6 +54,7 @@ const JOURNAL: Kinds<JournalErrorKind> = {
   foreign_file: true,
   newer_format: true,
   closed: true,
+  released: true,
 };
 const MCP: Kinds<McpErrorKind> = {
   missing_package: true,
@@ -70,6 +71,7 @@ const MODEL: Kinds<ModelErrorKind> = {
 const SESSION: Kinds<SessionErrorKind> = {
   busy: true,
   closed: true,
+  released: true,
   unknown_mode: true,
   unknown_loop: true,
   unknown_session: true,
