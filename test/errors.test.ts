@@ -10,9 +10,9 @@ import type {
   SessionErrorKind,
   WorkspaceError,
 } from 'looprig';
-import * as core from 'looprig';
+import { LooprigError } from 'looprig';
 import type { McpErrorKind } from 'looprig/mcp';
-import * as mcp from 'looprig/mcp';
+import type { ServerErrorKind } from 'looprig/server';
 import { expect, it } from 'vitest';
 
 /** All kinds of a class. One that is missing here, or too many, does not compile. */
@@ -68,6 +68,7 @@ const MODEL: Kinds<ModelErrorKind> = {
   empty_response: true,
   provider_error: true,
 };
+const SERVER: Kinds<ServerErrorKind> = { missing_package: true, invalid_option: true, not_listening: true };
 const SESSION: Kinds<SessionErrorKind> = {
   busy: true,
   closed: true,
@@ -99,6 +100,7 @@ const SECTIONS: Readonly<Record<string, Readonly<Record<string, true>>>> = {
   McpError: MCP,
   ModelError: MODEL,
   OutputError: { invalid_output: true },
+  ServerError: SERVER,
   SessionError: SESSION,
   ToolLimitError: { tool_limit: true },
   ToolOwnershipError: { tool_ownership: true },
@@ -114,15 +116,28 @@ const TOLD_WITH: Readonly<Record<string, string>> = {
   SessionBusyError: 'SessionError',
 };
 
-const page = readFileSync(join(import.meta.dirname, '../docs/errors.md'), 'utf8');
+const read = (path: string): string => readFileSync(join(import.meta.dirname, '..', path), 'utf8');
+const page = read('docs/errors.md');
 const sections = new Map(
   page.split(/^## /m).map(section => [section.slice(0, section.indexOf('\n')), section] as const),
 );
 
-it('has a section for every class of errors that is exported, or names it in that of its base', () => {
-  const exported = Object.entries({ ...core, ...mcp })
-    .filter(([, value]) => typeof value === 'function' && value.prototype instanceof core.LooprigError)
-    .map(([name]) => name);
+/** The names of all classes of errors that an entry point of the package exports. */
+async function exportedErrors(): Promise<string[]> {
+  const { exports } = JSON.parse(read('package.json')) as { readonly exports: Readonly<Record<string, unknown>> };
+  const entries = Object.keys(exports).filter(entry => !entry.endsWith('.json'));
+  const names = new Set<string>();
+  for (const entry of entries) {
+    const exported: Readonly<Record<string, unknown>> = await import(entry.replace('.', 'looprig'));
+    for (const [name, value] of Object.entries(exported)) {
+      if (typeof value === 'function' && value.prototype instanceof LooprigError) names.add(name);
+    }
+  }
+  return [...names];
+}
+
+it('has a section for every class of errors that is exported, or names it in that of its base', async () => {
+  const exported = await exportedErrors();
   expect(exported.sort()).toEqual([...Object.keys(SECTIONS), ...Object.keys(TOLD_WITH)].sort());
   for (const [name, base] of Object.entries(TOLD_WITH)) expect(sections.get(base)).toContain(`\`${name}\``);
 });
