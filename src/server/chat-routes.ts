@@ -11,7 +11,7 @@ import { HttpError } from './http-error.ts';
 import { type Route, type RouteContext, route } from './route.ts';
 import { CHAT, MESSAGES } from './schemas.ts';
 import { messageText, type SseSource } from './sse.ts';
-import { HostTurn, type TurnPlace } from './told-turn.ts';
+import { HostTurn } from './told-turn.ts';
 
 const STREAM = {
   description: 'Chunks of a UI message stream of AI SDK, one a message; `[DONE]` is the last.',
@@ -80,13 +80,24 @@ async function goOn(host: SessionHost, sessionId: string, { message, answers }: 
     // A request that is sent again finds its answers given, and its turn under way.
     if (open.has(gateId) || before.turnId !== message.id) await host.answer(sessionId, gateId, given);
   }
-  if (before.turnId === undefined) {
+  const { turnId } = before;
+  if (turnId === undefined) {
     throw new SessionError('nothing_to_resume', 'the message answers nothing, and no turn runs: send a message');
   }
-  const turnId = before.isLive ? before.turnId : await host.resume(sessionId);
-  const place: TurnPlace = { host, sessionId, turnId, after: 0 };
-  return new HostTurn(place, await host.find(sessionId));
+  if (!before.isLive) await takeUp(host, sessionId);
+  return new HostTurn({ host, sessionId, turnId, after: 0 }, await host.find(sessionId));
 }
+
+/** A turn that its process left goes on with the answer, or is taken up. */
+async function takeUp(host: SessionHost, sessionId: string): Promise<void> {
+  try {
+    await host.resume(sessionId);
+  } catch (error) {
+    if (!SessionError.is(error) || !GOES_ON.has(error.kind)) throw error;
+  }
+}
+
+const GOES_ON: ReadonlySet<unknown> = new Set(['busy', 'nothing_to_resume']);
 
 /** The chunks of a stream as messages. */
 class Chunks implements SseSource {

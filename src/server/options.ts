@@ -94,9 +94,8 @@ function readHost(host: unknown): string {
 
 /** The name in its one form, or `undefined` for what is none. */
 function hostnameOf(host: string): string | undefined {
-  if (!/^[\w.\-[\]:]+$/.test(host) || !URL.canParse(`http://${host}/`)) return undefined;
-  const { hostname, port } = new URL(`http://${host}/`);
-  return port === '' && hostname !== '' ? hostname : undefined;
+  if (!/^([\w.-]+|\[[\da-f:.]+\])$/i.test(host) || !URL.canParse(`http://${host}/`)) return undefined;
+  return new URL(`http://${host}/`).hostname;
 }
 
 function readOrigin(origin: unknown): string {

@@ -1,14 +1,14 @@
 /** A server on loopback over a rig with a scripted model, and what asks it. */
 import { defineLoop, defineRig, defineTool, type JournalStore, memoryStore, type RigOptions } from 'looprig';
 import { createServer, type ListenOptions, listen, type ServerOptions, serverMetrics } from 'looprig/server';
-import { type ScriptedReply, scriptedModel } from 'looprig/testing';
+import { scriptedModel } from 'looprig/testing';
 import { z } from 'zod';
 import type { SessionHost } from '../../src/engines/host.ts';
 import { description, requireDescribed, requireFit } from './conform.ts';
 import { directHost } from './direct-host.ts';
 
 /** A tool that asks before it writes, and says what it wrote. */
-const write = defineTool({
+export const write = defineTool({
   name: 'write',
   description: 'Writes a file.',
   input: z.object({ path: z.string(), text: z.string() }),
@@ -34,7 +34,7 @@ export interface Served extends AsyncDisposable {
 
 /** A host whose sessions play these replies, one after another. */
 export function hostOf(
-  replies: readonly ScriptedReply[],
+  replies: Parameters<typeof scriptedModel>[0],
   given: { store?: JournalStore; rig?: Partial<RigOptions<[]>> } = {},
 ): Served {
   const { store = memoryStore() } = given;

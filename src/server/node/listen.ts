@@ -3,7 +3,7 @@
 import { createServer as createHttpServer, type Server as HttpServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { SessionHost } from '../../engines/host.ts';
-import { show } from '../../show.ts';
+import { isList, show } from '../../show.ts';
 import { refusal } from '../answers.ts';
 import { isLoopback } from '../guard.ts';
 import { HttpError } from '../http-error.ts';
@@ -24,7 +24,7 @@ export async function listenOnNode(host: SessionHost, options: ListenOptions): P
   const server = await createServer(host, {
     ...rest,
     files: rest.files ?? (await studioFiles()),
-    allowedHosts: [...(rest.allowedHosts ?? []), ...namesOf(address)],
+    allowedHosts: withName(rest.allowedHosts ?? [], address),
   });
   const onError = rest.onError ?? ((error: unknown) => console.error(error));
   const listener = getRequestListener(server.fetch, {
@@ -46,9 +46,9 @@ function requireToken(address: unknown, token: string | undefined): void {
   throw new ServerError('invalid_option', message);
 }
 
-/** The name that was listened on, where it is one. */
-function namesOf(address: string): readonly string[] {
-  return /^[a-z]/i.test(address) && !address.includes(':') ? [address.toLowerCase()] : [];
+/** The name that is listened on, where it is one, beside those that were given. What is no list is refused later. */
+function withName(given: readonly string[], address: string): readonly string[] {
+  return isList(given) && /^[a-z][^:]*$/i.test(address) ? [...given, address] : given;
 }
 
 /** A request whose line or `Host` is no address never reaches the routes. */
