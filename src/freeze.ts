@@ -2,6 +2,6 @@
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value) || ArrayBuffer.isView(value)) return value;
   Object.freeze(value);
-  for (const key of Reflect.ownKeys(value)) deepFreeze(Reflect.get(value, key));
+  for (const member of Object.values(value)) deepFreeze(member);
   return value;
 }

@@ -15,6 +15,28 @@ interface Open {
  * out is left out, and what it cannot say (a cycle, a getter that throws) is `null`; a bigint is its digits.
  */
 export function canonicalJson(value: unknown): string {
+  return simpleJson(value) ?? carefulJson(value);
+}
+
+/** The text of an object that holds scalars alone, in the order of their keys, as most arguments of tools do: JSON has it right. */
+function simpleJson(value: unknown): string | undefined {
+  try {
+    if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype)
+      return undefined;
+    let previous: string | undefined;
+    for (const key in value) {
+      const item: unknown = Reflect.get(value, key);
+      const isScalar = item === null || ['string', 'number', 'boolean'].includes(typeof item);
+      if (!isScalar || (previous !== undefined && key < previous)) return undefined;
+      previous = key;
+    }
+    return JSON.stringify(value);
+  } catch {
+    return undefined; // a getter that throws
+  }
+}
+
+function carefulJson(value: unknown): string {
   const open: Open[] = [];
   const entered = new Set<object>();
   let text = '';

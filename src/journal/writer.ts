@@ -10,6 +10,8 @@ import type { Clock } from '../clock.ts';
 import { JournalError } from '../errors.ts';
 import type { JournalEntry, JournalRecord, JournalStore } from './journal.ts';
 
+const NOTHING_UNDER_WAY = Promise.resolve();
+
 /** An entry on its way to become a record. */
 type Unnumbered = JournalEntry & { seq?: number; at?: number };
 
@@ -24,7 +26,7 @@ export class JournalWriter {
   #pending: JournalRecord[] = [];
   /** The append that will take what is pending, and the one under way. */
   #next: Promise<void> | undefined;
-  #current: Promise<void> | undefined;
+  #current: Promise<void> = NOTHING_UNDER_WAY;
   #failure: JournalError<string> | undefined;
 
   constructor(
@@ -54,7 +56,7 @@ export class JournalWriter {
 
   /** Takes entries for the next append; they wait for it. The entries must be fresh: they become the records. */
   stage(entries: readonly JournalEntry[]): void {
-    if (this.#failure !== undefined) return; // the next append says so
+    if (entries.length === 0 || this.#failure !== undefined) return; // the next append says so
     const at = this.#clock.now();
     for (const entry of entries) {
       this.#numbered += 1;
@@ -72,10 +74,8 @@ export class JournalWriter {
   append(entries: readonly JournalEntry[]): Promise<void> {
     if (this.#failure !== undefined) return rejected(this.#failure);
     this.stage(entries);
-    if (this.#next === undefined) {
-      this.#next = this.#flush(this.#current);
-      this.#next.catch(ignore);
-    }
+    // With a predecessor this waits for its end, without one for the end of the tick, and then for what is settled by now: so more can join.
+    this.#next ??= this.#current.then(ignore, ignore).then(this.#flush);
     return this.#next;
   }
 
@@ -89,24 +89,37 @@ export class JournalWriter {
 
   /** Settles when all that was appended so far is written, or failed. Never rejects. */
   async settled(): Promise<void> {
-    await (this.#next ?? this.#current)?.catch(ignore);
+    await (this.#next ?? this.#current).catch(ignore);
   }
 
-  async #flush(previous: Promise<void> | undefined): Promise<void> {
-    // Without a predecessor this waits for the end of the tick, with one for its end, so that more can join.
-    await previous?.catch(ignore);
+  /** Writes what is pending; async only where the store is. */
+  readonly #flush = (): void | Promise<void> => {
     const records = this.#pending;
     this.#pending = [];
-    this.#current = this.#next;
+    this.#current = this.#next ?? NOTHING_UNDER_WAY;
     this.#next = undefined;
-    if (this.#failure !== undefined) throw this.#failure;
+    if (this.#failure !== undefined) throw this.#thrown(this.#failure);
     if (records.length === 0) return;
+    let writing: unknown;
     try {
-      const writing: unknown = this.#store.append(this.#sessionId, this.#written, records);
-      if (writing !== undefined) await writing;
+      writing = this.#store.append(this.#sessionId, this.#written, records);
     } catch (cause) {
       throw this.#fail(cause, 'could not be written');
     }
+    if (writing === undefined) this.#applyAll(records);
+    else return this.#applyWritten(records, writing);
+  };
+
+  async #applyWritten(records: readonly JournalRecord[], writing: unknown): Promise<void> {
+    try {
+      await writing;
+    } catch (cause) {
+      throw this.#fail(cause, 'could not be written');
+    }
+    this.#applyAll(records);
+  }
+
+  #applyAll(records: readonly JournalRecord[]): void {
     this.#written += records.length;
     try {
       for (const record of records) this.#apply(record);
@@ -122,7 +135,13 @@ export class JournalWriter {
       : new JournalError('store_failed', `the journal of session ${this.#sessionId} ${what}: ${reasonOf(cause)}`, {
           cause,
         });
-    return this.#failure;
+    return this.#thrown(this.#failure);
+  }
+
+  /** What the append under way rejects with; nobody need have waited for it. */
+  #thrown(failure: JournalError<string>): JournalError<string> {
+    this.#current.catch(ignore);
+    return failure;
   }
 }
 

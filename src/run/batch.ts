@@ -31,7 +31,7 @@ export interface BatchOutcome {
 }
 
 /** Runs the calls of a step; of one that another process began (`recorded`), those that have no result yet and may run. */
-export async function runBatch(
+export function runBatch(
   turn: TurnContext,
   stepId: string,
   calls: readonly RequestedCall[],
@@ -39,13 +39,24 @@ export async function runBatch(
   budget: Budget,
   recorded?: RecordedBatch,
 ): Promise<BatchOutcome> {
+  const run = (prepared: readonly Preparation[], permitted: readonly Preparation[]): Promise<BatchOutcome> => {
+    const lanes = new Lanes(permitted.map(({ call }) => call));
+    if (recorded?.isAnnounced !== true) announce(turn, stepId, calls, prepared, lanes);
+    return new BatchRun(turn, stepId, calls, permitted, lanes, repeat, budget, recorded).run();
+  };
   const preparing = prepareAll(turn, calls, recorded);
-  const prepared = preparing instanceof Promise ? await preparing : preparing;
-  const asks = recorded !== undefined || prepared.some(({ call }) => call !== undefined && call.access.length > 0);
-  const permitted = asks ? await permitAll(turn, stepId, calls, prepared, recorded) : prepared;
-  const lanes = new Lanes(permitted.map(({ call }) => call));
-  if (recorded?.isAnnounced !== true) announce(turn, stepId, calls, prepared, lanes);
-  return new BatchRun(turn, stepId, calls, permitted, lanes, repeat, budget, recorded).run();
+  // Most batches wait for nobody before they run, and pay for no waiting.
+  if (!(preparing instanceof Promise) && recorded === undefined && !preparing.some(asks))
+    return run(preparing, preparing);
+  const permitting = async (): Promise<BatchOutcome> => {
+    const prepared = await preparing;
+    return run(prepared, await permitAll(turn, stepId, calls, prepared, recorded));
+  };
+  return permitting();
+}
+
+function asks({ call }: Preparation): boolean {
+  return call !== undefined && call.access.length > 0;
 }
 
 /** Answers every call of a step without running any: the batch goes beyond a limit, or the response was cut off. */
@@ -247,7 +258,8 @@ class BatchRun {
   readonly #repeat: RepeatWatch;
   readonly #budget: Budget;
   readonly #recorded: RecordedBatch | undefined;
-  readonly #done = Promise.withResolvers<void>();
+  readonly #done = Promise.withResolvers<BatchOutcome>();
+  #off: (() => void) | undefined;
   readonly #leftBehind: LeftBehind[] = [];
   /** Calls that run or whose start is being recorded, and calls without a result. */
   #busy = 0;
@@ -286,25 +298,36 @@ class BatchRun {
     });
   }
 
-  async run(): Promise<BatchOutcome> {
-    const off = this.#turn.interruption.onStop(cause => this.#stop(cause));
+  run(): Promise<BatchOutcome> {
+    if (this.#unanswered === 0) this.#finish();
+    else this.#off = this.#turn.interruption.onStop(cause => this.#stop(cause));
     try {
       this.#pump();
-      if (this.#unanswered > 0) await this.#done.promise;
     } catch (error) {
-      this.#abandon(error instanceof Error ? error : new Error('the journal failed'));
-      throw error;
-    } finally {
-      off();
+      this.#fail(error);
     }
-    return { endTurn: this.#endTurn?.text, leftBehind: this.#leftBehind };
+    return this.#done.promise;
+  }
+
+  #finish(): void {
+    this.#off?.();
+    this.#done.resolve({ endTurn: this.#endTurn?.text, leftBehind: this.#leftBehind });
+  }
+
+  /** Nothing can be recorded any more: what runs is asked to stop, nobody waits for it, and the turn fails. */
+  #fail(error: unknown): void {
+    this.#off?.();
+    const reason = error instanceof Error ? error : new Error('the journal failed');
+    const lost = answered('interrupted', 'interrupted; it may or may not have taken effect');
+    for (const slot of this.#slots) slot.running?.abort(reason, lost);
+    this.#done.reject(error);
   }
 
   /** Starts what is free while there are slots: all that starts in one tick is recorded in one append, and runs after it. */
   #pump(): void {
     if (this.#turn.interruption.cause !== undefined) return;
     if (!this.#turn.mayBegin()) {
-      if (this.#busy === 0 && this.#unanswered > 0) leave(this.#turn).catch(error => this.#done.reject(error));
+      if (this.#busy === 0 && this.#unanswered > 0) leave(this.#turn).catch(error => this.#fail(error));
       return;
     }
     const starting: number[] = [];
@@ -323,7 +346,7 @@ class BatchRun {
     });
     this.#turn.append(entries).then(
       () => this.#start(starting),
-      error => this.#done.reject(error), // the journal is gone: nothing more runs, and the turn fails
+      error => this.#fail(error),
     );
   }
 
@@ -385,12 +408,6 @@ class BatchRun {
     });
   }
 
-  /** Nothing can be recorded any more: what runs is asked to stop, and nobody waits for it. */
-  #abandon(reason: Error): void {
-    const lost = answered('interrupted', 'interrupted; it may or may not have taken effect');
-    for (const slot of this.#slots) slot.running?.abort(reason, lost);
-  }
-
   /** Takes a result that stands in the journal. */
   #useRecorded(index: number, result: CallResult & RecordedResult): void {
     const slot = this.#slots[index]!;
@@ -432,6 +449,6 @@ class BatchRun {
       return;
     }
     this.#turn.stage(entries); // the last one goes with the step's commit
-    this.#done.resolve();
+    this.#finish();
   }
 }

@@ -124,12 +124,12 @@ function describe(turn: TurnContext, tool: BoundTool, validation: Validation): P
   const limit = turn.limits.callTimeoutMs;
   const own: unknown = live.timeoutMs;
   const timeoutMs = typeof own === 'number' && own >= 0 ? Math.min(own, limit) : limit;
-  const base = { tool, input, sequential: live.sequential === true, timeoutMs };
+  const sequential = live.sequential === true;
   if (live.resource === undefined && live.access === undefined && live.summary === undefined) {
-    return { call: { ...base, resources: NOTHING, access: NOTHING, summary: undefined } };
+    return { call: { tool, input, sequential, timeoutMs, resources: NOTHING, access: NOTHING, summary: undefined } };
   }
-  return askTool(base, live).then(
-    asked => ({ call: { ...base, ...asked } }),
+  return askTool(input, live).then(
+    asked => ({ call: { tool, input, sequential, timeoutMs, ...asked } }),
     error => refuse(messageOf(error)),
   );
 }
@@ -138,7 +138,7 @@ const NOTHING: readonly never[] = Object.freeze([]);
 
 /** What the tool says of the call. A tool that cannot say what it works on or wants to do does not run; a missing summary stops nothing. */
 async function askTool(
-  { input }: { readonly input: unknown },
+  input: unknown,
   live: BoundTool['live'],
 ): Promise<Pick<PreparedCall, 'resources' | 'access' | 'summary'>> {
   const resource = await live.resource?.(input);

@@ -8,16 +8,23 @@ import type { Clock, TimerHandle } from '../clock.ts';
 export interface Deadline {
   /** When it is reached, by the clock; `Infinity` for never. */
   at: number;
-  readonly reached: () => void;
+  reached: () => void;
   live: boolean;
 }
 
 /** The longest that one platform timer is set for; a timer of more than 2^31 ms would fire at once. */
 const LONGEST_WAIT_MS = 86_400_000;
 
+/** So many cleared deadlines are kept at least before they are taken out together. */
+const MOST_CLEARED = 16;
+
+function nothing(): void {}
+
 export class Deadlines {
   readonly #clock: Clock;
-  readonly #open = new Set<Deadline>();
+  /** In the order in which they were set; those that were cleared are taken out when there are many of them. */
+  #open: Deadline[] = [];
+  #cleared = 0;
   #timer: TimerHandle | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
   #isOver = false;
@@ -30,27 +37,34 @@ export class Deadlines {
   set(ms: number, reached: () => void): Deadline {
     const deadline: Deadline = { at: this.#clock.now() + ms, reached, live: !this.#isOver };
     if (deadline.live && deadline.at !== Number.POSITIVE_INFINITY) {
-      this.#open.add(deadline);
+      this.#open.push(deadline);
       if (deadline.at < this.#timerAt) this.#arm(deadline.at);
     }
     return deadline;
   }
 
   clear(deadline: Deadline): void {
+    if (!deadline.live) return;
     deadline.live = false;
-    this.#open.delete(deadline);
+    deadline.reached = nothing; // what it would have done is let go of at once
+    if (deadline.at === Number.POSITIVE_INFINITY) return;
+    this.#cleared += 1;
+    if (this.#cleared <= MOST_CLEARED || this.#cleared * 2 <= this.#open.length) return;
+    this.#open = this.#open.filter(({ live }) => live);
+    this.#cleared = 0;
   }
 
   /** Lets go of the timer where nothing waits for it: a turn that may now stand still for days keeps no process alive by it. */
   rest(): void {
-    if (this.#open.size === 0) this.#disarm();
+    if (this.#open.length === this.#cleared) this.#disarm();
   }
 
   /** Clears all deadlines and the timer, for good. */
   end(): void {
     this.#isOver = true;
     for (const deadline of this.#open) deadline.live = false;
-    this.#open.clear();
+    this.#open = [];
+    this.#cleared = 0;
     this.#disarm();
   }
 
@@ -72,14 +86,15 @@ export class Deadlines {
     const now = Math.max(this.#clock.now(), this.#timerAt);
     this.#timer = undefined;
     this.#timerAt = Number.POSITIVE_INFINITY;
-    const due = [...this.#open].filter(deadline => deadline.at <= now).sort((one, other) => one.at - other.at);
+    const due = this.#open.filter(({ live, at }) => live && at <= now).sort((one, other) => one.at - other.at);
     for (const deadline of due) {
       if (!deadline.live) continue; // cleared by one before it
+      const { reached } = deadline;
       this.clear(deadline);
-      deadline.reached();
+      reached();
     }
     let earliest = Number.POSITIVE_INFINITY;
-    for (const deadline of this.#open) earliest = Math.min(earliest, deadline.at);
+    for (const { live, at } of this.#open) if (live) earliest = Math.min(earliest, at);
     if (earliest < this.#timerAt) this.#arm(earliest);
   }
 }

@@ -12,7 +12,8 @@ export type InterruptionCause =
 export const STOPPED: unique symbol = Symbol('stopped');
 
 export class Interruption {
-  readonly #listeners = new Set<(cause: InterruptionCause) => void>();
+  /** A list, since there are few: it is taken from and added to in each step. */
+  #listeners: ((cause: InterruptionCause) => void)[] = [];
   readonly #controller = new AbortController();
   #cause: InterruptionCause | undefined;
 
@@ -30,8 +31,8 @@ export class Interruption {
   stop(cause: InterruptionCause): void {
     if (this.#cause !== undefined) return;
     this.#cause = cause;
-    const listeners = [...this.#listeners];
-    this.#listeners.clear();
+    const listeners = this.#listeners;
+    this.#listeners = [];
     try {
       tellAll(listeners, cause);
     } finally {
@@ -45,8 +46,13 @@ export class Interruption {
       listener(this.#cause);
       return () => {};
     }
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    this.#listeners.push(listener);
+    return () => this.#off(listener);
+  }
+
+  #off(listener: (cause: InterruptionCause) => void): void {
+    const place = this.#listeners.lastIndexOf(listener);
+    if (place !== -1) this.#listeners.splice(place, 1);
   }
 
   /** The promise's value, or `STOPPED` as soon as the turn is stopped; what the promise does after that is ignored. */

@@ -14,19 +14,17 @@ export interface LaneClaim {
 
 /** The calls that are free to start, in call order, and what becomes free as others finish. */
 export class Lanes {
-  /** How many unfinished calls each call waits for, and who waits for it. */
-  readonly #waitsFor: Int32Array;
-  readonly #waiters: (number[] | undefined)[];
+  /** How many unfinished calls each call waits for, and who waits for it; nothing where no call waits for another. */
+  #waitsFor: number[] = [];
+  #waiters: (number[] | undefined)[] = [];
   /** Free calls that have not been taken, in ascending order; `#first` is the place of the first of them. */
   readonly #free: number[] = [];
   #first = 0;
 
   constructor(claims: readonly (LaneClaim | undefined)[]) {
-    this.#waitsFor = new Int32Array(claims.length);
-    this.#waiters = new Array(claims.length);
-    this.#plan(claims);
+    if (claims.some(hasOrder)) this.#plan(claims);
     for (let index = 0; index < claims.length; index++) {
-      if (claims[index] !== undefined && this.#waitsFor[index] === 0) this.#free.push(index);
+      if (claims[index] !== undefined && (this.#waitsFor[index] ?? 0) === 0) this.#free.push(index);
     }
   }
 
@@ -51,7 +49,9 @@ export class Lanes {
 
   /** A call has finished (or will never run): who waited for it alone becomes free. */
   finish(index: number): void {
-    for (const waiter of this.#waiters[index] ?? []) {
+    const waiters = this.#waiters[index];
+    if (waiters === undefined) return;
+    for (const waiter of waiters) {
       this.#waitsFor[waiter]! -= 1;
       if (this.#waitsFor[waiter] === 0) this.#release(waiter);
     }
@@ -71,6 +71,8 @@ export class Lanes {
   }
 
   #plan(claims: readonly (LaneClaim | undefined)[]): void {
+    this.#waitsFor = new Array<number>(claims.length).fill(0);
+    this.#waiters = new Array(claims.length);
     let barrier: number | undefined;
     let sinceBarrier: number[] = [];
     const keys = new Map<string, { writer: number | undefined; readers: number[] }>();
@@ -115,6 +117,11 @@ export class Lanes {
     if (waiters === undefined) this.#waiters[before] = [index];
     else waiters.push(index);
   }
+}
+
+/** Whether the order of a call and others may matter. */
+function hasOrder(claim: LaneClaim | undefined): boolean {
+  return claim !== undefined && (claim.sequential || claim.resources.length > 0);
 }
 
 const NOTHING: ReadonlyMap<string, boolean> = new Map();

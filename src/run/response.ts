@@ -180,10 +180,11 @@ export class ResponseBuilder {
 
   /** The response as it is. `isTaken` says which call ids the history holds already. */
   build(isTaken: (callId: string) => boolean): ModelResponse {
-    const ids = new Set(this.#providerIds);
+    // A call that is alone in its response has nobody to share its id with.
+    const ids = this.#calls.length + this.#providerIds.length > 1 ? new Set(this.#providerIds) : undefined;
     const calls = this.#calls.map(({ id, toolName, inputText }): RequestedCall => {
-      const callId = isCallId(id) && !ids.has(id) && !isTaken(id) ? id : freshCallId();
-      ids.add(callId);
+      const callId = isCallId(id) && ids?.has(id) !== true && !isTaken(id) ? id : freshCallId();
+      ids?.add(callId);
       return { callId, toolName, inputText, input: deepFreeze(parsedObject(inputText)) };
     });
     const content: AssistantContent[] = [];

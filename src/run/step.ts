@@ -4,7 +4,7 @@
 import { STRUCTURED_OUTPUT_TOOL_NAME } from '../define/tool.ts';
 import { ModelError } from '../errors.ts';
 import type { JournalEntry } from '../journal/journal.ts';
-import type { ModelRequest, ModelStreamPart } from '../model/model.ts';
+import type { LanguageModel, ModelRequest, ModelStreamPart } from '../model/model.ts';
 import type { TurnContext } from './context.ts';
 import { STOPPED } from './interruption.ts';
 import { modelRequest, type StepRequest } from './request.ts';
@@ -63,7 +63,7 @@ async function attemptRequest(
   try {
     const failure = turn.behaviour.stream
       ? await stream(turn, step, request, builder)
-      : await generate(turn, request, builder);
+      : takeWhole(await turn.interruption.race(turn.mode.model.doGenerate(request)), builder);
     if (failure !== undefined) return { failure };
     if (builder.gaveUp)
       return { failure: { kind: 'provider_error', cause: new Error('it finished with an error and no content') } };
@@ -73,17 +73,14 @@ async function attemptRequest(
   }
 }
 
-async function generate(
-  turn: TurnContext,
-  request: ModelRequest,
-  builder: ResponseBuilder,
-): Promise<AttemptFailure | undefined> {
-  const generated = await turn.interruption.race(turn.mode.model.doGenerate(request));
-  if (generated === STOPPED) return undefined;
+type WholeResponse = Awaited<ReturnType<LanguageModel['doGenerate']>>;
+
+/** Takes a response that came whole; nothing of one that came too late. */
+function takeWhole(generated: WholeResponse | typeof STOPPED, builder: ResponseBuilder): undefined {
+  if (generated === STOPPED) return;
   if (!Array.isArray(generated?.content)) throw new TypeError('the provider gave no list of content');
   for (const part of generated.content) builder.addWhole(part);
   builder.finish(generated.finishReason, generated.usage);
-  return undefined;
 }
 
 async function stream(
@@ -94,22 +91,13 @@ async function stream(
 ): Promise<AttemptFailure | undefined> {
   const streaming = turn.mode.model.doStream(request);
   const started = await turn.interruption.race(streaming);
-  if (started !== STOPPED) {
-    if (typeof started?.stream?.getReader !== 'function') throw new TypeError('the provider gave no stream of parts');
-    return readStream(turn, step, started.stream, builder);
+  if (started === STOPPED) {
+    // A stream that comes after all is not left open.
+    streaming.then(({ stream: late }) => late.cancel()).then(undefined, () => {});
+    return undefined;
   }
-  // A stream that comes after all is not left open.
-  streaming.then(({ stream: late }) => late.cancel()).then(undefined, () => {});
-  return undefined;
-}
-
-async function readStream(
-  turn: TurnContext,
-  step: StepRequest,
-  stream: ReadableStream<ModelStreamPart>,
-  builder: ResponseBuilder,
-): Promise<AttemptFailure | undefined> {
-  const reader = stream.getReader();
+  if (typeof started?.stream?.getReader !== 'function') throw new TypeError('the provider gave no stream of parts');
+  const reader = started.stream.getReader();
   const reading = await turn.interruption.race(readAll(turn, step, reader, builder));
   if (reading === STOPPED) {
     // Nobody waits for this: a stream that does not heed it is left behind.

@@ -29,7 +29,7 @@ import {
 } from '../journal/journal.ts';
 import type { FinishReason, JSONValue } from '../model/model.ts';
 import { type BatchOutcome, refuseBatch, runBatch } from './batch.ts';
-import { Budget, nearEntries, nearLine } from './budget.ts';
+import { Budget, type NearLimit, nearEntries, nearLine } from './budget.ts';
 import type { TurnContext } from './context.ts';
 import { settleInTime } from './in-time.ts';
 import { STOPPED } from './interruption.ts';
@@ -51,6 +51,8 @@ import { type RecordedBatch, type ResumePoint, type StepUnderWay, unparsedOf } f
 import { requestModel, type StepReply } from './step.ts';
 
 type StepDone = Extract<JournalEntry, { type: 'step.done' }>;
+
+const NONE: readonly never[] = Object.freeze([]);
 
 /** How often in a row a provider may pause its response. */
 const MOST_PAUSES = 20;
@@ -115,8 +117,11 @@ class TurnRun {
     let response = recorded?.response;
     let attempts = 1;
     if (response === undefined) {
-      const note = await this.#begin(stepId, recorded !== undefined);
-      const reply = await requestModel(turn, { stepId, note, toolsOff: this.#closing !== undefined });
+      if (!turn.mayBegin()) await leave(turn);
+      const near = this.#begin(stepId, recorded !== undefined);
+      await turn.append(NONE);
+      const toolsOff = this.#closing !== undefined;
+      const reply = await requestModel(turn, { stepId, note: this.#note(near), toolsOff });
       if (reply.kind !== 'response') return this.#endWithoutResponse(stepId, reply);
       ({ response, attempts } = reply);
       this.#take(stepId, response);
@@ -145,19 +150,23 @@ class TurnRun {
     return undefined;
   }
 
-  /** Records that a step begins, with what the user said meanwhile. Gives the line that tells the model of a near limit. */
-  async #begin(stepId: string, hasBegun: boolean): Promise<string | undefined> {
-    const { turnId, behaviour } = this.#turn;
-    if (!this.#turn.mayBegin()) await leave(this.#turn);
-    const near = this.#closing === undefined ? this.#budget.near() : [];
-    const started: JournalEntry = { type: 'step.started', turnId, stepId, step: this.#step };
-    const entries: JournalEntry[] = hasBegun ? [] : [started];
-    if (near.length > 0 && !hasBegun) entries.push(...nearEntries(near, turnId, stepId));
-    const steered = this.#turn.takeSteered();
-    await this.#turn.append(steered.length === 0 ? entries : [...steered, ...entries]);
+  /** Records that a step begins, with what the user said meanwhile. Gives the limits that are near. */
+  #begin(stepId: string, hasBegun: boolean): readonly NearLimit[] {
+    const turn = this.#turn;
+    const { turnId } = turn;
+    const near = this.#closing === undefined ? this.#budget.near() : NONE;
+    turn.stage(turn.takeSteered());
+    if (hasBegun) return near;
+    turn.stage([{ type: 'step.started', turnId, stepId, step: this.#step }]);
+    if (near.length > 0) turn.stage(nearEntries(near, turnId, stepId));
+    return near;
+  }
+
+  /** What the next request tells the model beside the history. */
+  #note(near: readonly NearLimit[]): string | undefined {
     const line = this.#line ?? (this.#step === 1 && this.#endsWithAssistant() ? GO_ON : undefined);
     this.#line = undefined;
-    if (!behaviour.announceLimits || near.length === 0) return line;
+    if (!this.#turn.behaviour.announceLimits || near.length === 0) return line;
     return line === undefined ? nearLine(near) : `${line}\n${nearLine(near)}`;
   }
 
@@ -184,13 +193,13 @@ class TurnRun {
   }
 
   /** Runs the calls of a response, or answers them without running where a limit or the output limit forbids it. */
-  async #batch(
+  #batch(
     stepId: string,
     { finishReason }: ModelResponse,
     { calls, refused }: Extract<SortedResponse, { kind: 'calls' }>,
     reached: LimitReached | undefined,
     recorded: RecordedBatch | undefined,
-  ): Promise<BatchOutcome> {
+  ): BatchOutcome | Promise<BatchOutcome> {
     const turn = this.#turn;
     for (const call of refused) {
       if (recorded?.results.has(call.callId) !== true) this.#answerControl(stepId, call, 'refused', NOT_ALONE);
