@@ -129,17 +129,18 @@ export type {
   TurnFigures,
   TurnResult,
 } from './run/outcome.ts';
+// Run: a rig opens sessions, a session runs turns, a turn has events and one result.
+export { defineRig } from './session/define-rig.ts';
 export type { DelegateEvent, DelegateOptions } from './session/delegate.ts';
 // Delegate: a loop as a tool of another.
 export { delegate, delegateEventOf } from './session/delegate.ts';
-export type { GateOptions, PendingGate } from './session/gate.ts';
+export type { PendingGate } from './session/gate.ts';
 export type { GateAnswer } from './session/gate-answer.ts';
+export type { GateOptions } from './session/gate-options.ts';
 export type { HistoryRepair } from './session/imported-history.ts';
 export type { Steered } from './session/inbox.ts';
 export type { UserInput } from './session/input.ts';
 export type { ListOptions, OpenOptions, Rig, RigOptions, SessionOf, SessionSummary } from './session/rig.ts';
-// Run: a rig opens sessions, a session runs turns, a turn has events and one result.
-export { defineRig } from './session/rig.ts';
 export type { ReleaseOptions, Session, SubmitOptions, Unfinished } from './session/session.ts';
 export type { Turn } from './session/turn.ts';
 export type { TurnOptions } from './session/turn-limits.ts';

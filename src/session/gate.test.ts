@@ -6,8 +6,9 @@ import type { JournalEntry } from '../journal/journal.ts';
 import type { PermissionRequest } from '../run/context.ts';
 import { Interruption } from '../run/interruption.ts';
 import { manualClock } from '../testing/manual-clock.ts';
-import { GateKeeper, type GateOptions, MOVED_ON } from './gate.ts';
+import { GateKeeper, MOVED_ON } from './gate.ts';
 import type { GateAnswer } from './gate-answer.ts';
+import type { GateOptions } from './gate-options.ts';
 import { SessionState } from './history.ts';
 
 const access = (action: string, target: string): AccessRequest => ({ action, target });

@@ -2,12 +2,10 @@
  * The gates of one session: questions to a person whether a call may do what it wants. A gate stands in the journal, so that the process
  * that asks need not be the one that is answered; a decision is recorded before anything depends on it, and is used by its own call alone.
  */
-
 import type { Clock, TimerHandle } from '../clock.ts';
 import { decisionOf, type GateDecision, type GateRule, type ResolvedRule, resolveRules } from '../define/gate.ts';
-import { type Refusal, readOptions } from '../define/options.ts';
 import type { AccessRequest } from '../define/tool.ts';
-import { GateError, SessionError } from '../errors.ts';
+import { GateError } from '../errors.ts';
 import { deepFreeze } from '../freeze.ts';
 import { newId } from '../ids.ts';
 import type { JournalEntry } from '../journal/journal.ts';
@@ -16,17 +14,8 @@ import type { Permission, PermissionRequest } from '../run/context.ts';
 import type { Interruption } from '../run/interruption.ts';
 import { show } from '../show.ts';
 import { type GateAnswer, readAnswer } from './gate-answer.ts';
+import { type GateOptions, invalidGate, resolveGate } from './gate-options.ts';
 import type { RecordedGate } from './history.ts';
-
-/** Who may do what in the sessions of a rig. */
-export interface GateOptions {
-  /** Beside those of the loop. Default: none. */
-  readonly rules?: readonly GateRule[];
-  /** Whether somebody answers (`session.answer`) when a call has to ask. Default false: what must be asked is denied. */
-  readonly ask?: boolean;
-  /** How long a gate waits for its answer, in milliseconds by the rig's clock; then its call is denied. Default Infinity. */
-  readonly gateTimeoutMs?: number;
-}
 
 /** A gate that waits for its answer. */
 export interface PendingGate {
@@ -327,7 +316,7 @@ export class GateKeeper {
 
   #rule(access: AccessRequest): GateDecision {
     const { rules } = this.#parts.state;
-    if (this.#madeRules.length !== rules.length) this.#madeRules = resolveRules(rules, 'rules', invalid);
+    if (this.#madeRules.length !== rules.length) this.#madeRules = resolveRules(rules, 'rules', invalidGate);
     return decisionOf([...this.#fixedRules, ...this.#madeRules], access);
   }
 }
@@ -340,25 +329,4 @@ function deny(reason: string): Extract<Permission, { allowed: false }> {
 
 function named(access: AccessRequest): string {
   return `${access.action} on ${access.target}`;
-}
-
-const invalid: Refusal = (_field, message) => new SessionError('invalid_option', message);
-
-/** The options of a rig's gate, checked. Throws `SessionError` `invalid_option`. */
-export function resolveGate(options: unknown): {
-  readonly rules: readonly ResolvedRule[];
-  readonly ask: boolean;
-  readonly gateTimeoutMs: number;
-} {
-  if (options === undefined) return { rules: [], ask: false, gateTimeoutMs: Number.POSITIVE_INFINITY };
-  const given = readOptions(options, ['rules', 'ask', 'gateTimeoutMs'], 'gate', invalid);
-  const { ask = false, gateTimeoutMs = Number.POSITIVE_INFINITY } = given;
-  if (typeof ask !== 'boolean') throw invalid('ask', `gate.ask must be true or false, not ${show(ask)}`);
-  if (typeof gateTimeoutMs !== 'number' || !(gateTimeoutMs > 0)) {
-    throw invalid(
-      'gateTimeoutMs',
-      `gate.gateTimeoutMs must be a positive number of milliseconds, not ${show(gateTimeoutMs)}`,
-    );
-  }
-  return { rules: resolveRules(given.rules, 'gate.rules', invalid), ask, gateTimeoutMs };
 }

@@ -1,20 +1,19 @@
-/** The composition root: which loops there are, where their sessions are kept, and what their tools are given. */
+/** The composition root, at work: which loops there are, where their sessions are kept, and what their tools are given. Made by `define-rig.ts`. */
 
 import type { BoundLoop } from '../bind/bound-loop.ts';
-import { type Clock, systemClock } from '../clock.ts';
+import type { Clock } from '../clock.ts';
 import type { BindingTypes, Captures, Secrets, Workspace } from '../define/bindings.ts';
-import { isLoopDefinition, type LoopDefinition } from '../define/loop.ts';
+import type { LoopDefinition } from '../define/loop.ts';
 import { show, type ToolDefinition } from '../define/tool.ts';
 import { JournalError, SessionError } from '../errors.ts';
 import type { SessionEvent } from '../events/events.ts';
 import { newId } from '../ids.ts';
 import type { JournalEntry, JournalStore, StoredSession } from '../journal/journal.ts';
-import { memoryStore } from '../journal/memory.ts';
 import { JournalWriter } from '../journal/writer.ts';
 import type { Message } from '../model/model.ts';
 import { maxDepthOf } from './delegate.ts';
 import { delegationOf, type Parentage } from './delegation.ts';
-import { type GateOptions, resolveGate } from './gate.ts';
+import type { GateOptions } from './gate-options.ts';
 import { SessionState } from './history.ts';
 import { type CheckedHistory, checkHistory, type HistoryRepair } from './imported-history.ts';
 import { foldJournal, type RestoredState } from './restore.ts';
@@ -22,7 +21,7 @@ import { Session } from './session.ts';
 import { openWorkspace } from './workspace.ts';
 
 /** Bindings that a program adds by declaration merging, beside those that the rig supplies itself. */
-type ExtraBindings = Partial<Omit<BindingTypes, 'workspace' | 'captures' | 'secrets' | 'delegation'>>;
+export type ExtraBindings = Partial<Omit<BindingTypes, 'workspace' | 'captures' | 'secrets' | 'delegation'>>;
 
 /** What `defineRig` takes. */
 export interface RigOptions<Loops extends readonly LoopDefinition[]> {
@@ -121,13 +120,8 @@ export interface Rig<Loops extends readonly LoopDefinition[] = readonly LoopDefi
   sessions(options?: ListOptions): Promise<readonly SessionSummary[]>;
 }
 
-/** Joins loops, a store, a workspace and a gate. Throws `SessionError` `invalid_option`. */
-export function defineRig<const Loops extends readonly LoopDefinition[]>(options: RigOptions<Loops>): Rig<Loops> {
-  // The one place where names of loops become types: at run time a session is the same class for all of them.
-  return new OpenRig(resolveRig(options)) as unknown as Rig<Loops>;
-}
-
-interface ResolvedRig {
+/** A rig's options, each with its value. */
+export interface ResolvedRig {
   readonly loops: ReadonlyMap<string, LoopDefinition>;
   readonly store: JournalStore;
   readonly workspace: string | Workspace | undefined;
@@ -139,46 +133,8 @@ interface ResolvedRig {
   readonly clock: Clock;
 }
 
-const RIG_OPTIONS: ReadonlySet<string> = new Set([
-  ...['loops', 'store', 'workspace', 'gate', 'secrets', 'bindings', 'observers', 'onDrift', 'clock'],
-]);
-
-function resolveRig(options: RigOptions<readonly LoopDefinition[]>): ResolvedRig {
-  const { loops, store, workspace, gate, secrets, bindings, observers, onDrift, clock } = options ?? {};
-  const unknown = Object.keys(options ?? {}).find(name => !RIG_OPTIONS.has(name));
-  if (unknown !== undefined) throw invalid(`a rig has no option "${unknown}"`);
-  if (!Array.isArray(loops) || loops.length === 0)
-    throw invalid(`"loops" must list at least one loop definition, not ${show(loops)}`);
-  const byName = new Map<string, LoopDefinition>();
-  loops.forEach((loop: unknown, index) => {
-    if (!isLoopDefinition(loop)) throw invalid(`loops[${index}] must come from defineLoop, not ${show(loop)}`);
-    if (byName.has(loop.name)) throw invalid(`loops[${index}] repeats the name "${loop.name}": names must differ`);
-    byName.set(loop.name, loop);
-  });
-  resolveGate(gate); // refused here, before a session is opened under it
-  if (onDrift !== undefined && onDrift !== 'continue' && onDrift !== 'refuse') {
-    throw invalid(`"onDrift" must be "continue" or "refuse", not ${show(onDrift)}`);
-  }
-  return Object.freeze({
-    loops: byName,
-    store: store ?? memoryStore(),
-    workspace,
-    gate,
-    secrets: secrets === undefined ? undefined : resolveSecrets(secrets),
-    bindings: { ...bindings },
-    observers: Object.freeze([...(observers ?? [])]),
-    onDrift: onDrift ?? 'continue',
-    clock: clock ?? systemClock,
-  });
-}
-
-function resolveSecrets(secrets: Secrets | Readonly<Record<string, string>>): Secrets {
-  if (typeof secrets.get === 'function') return secrets as Secrets;
-  const values = new Map(Object.entries(secrets as Readonly<Record<string, string>>));
-  return Object.freeze({ get: (name: string) => values.get(name) });
-}
-
-class OpenRig {
+/** A rig as it is when its first session is opened. */
+export class OpenRig {
   readonly #rig: ResolvedRig;
   #workspace: Promise<Workspace> | undefined;
 

@@ -37,7 +37,7 @@ it('a package that is not installed names itself and how to install it', async (
 
 it('the core asks for nothing of it', async () => {
   const asked = await run(`await import(${entry('index.ts')}); console.log(globalThis.asked.join(' '));`);
-  expect(asked).toContain('session/rig.ts');
+  expect(asked).toContain('session/define-rig.ts');
   expect(asked).not.toMatch(/mcp|modelcontextprotocol/);
 });
 

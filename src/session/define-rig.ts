@@ -1,0 +1,93 @@
+/** Defines a rig: checks its options at once, and loads what opens and runs sessions when the first one is opened. */
+import type { BoundLoop } from '../bind/bound-loop.ts';
+import { systemClock } from '../clock.ts';
+import type { Secrets } from '../define/bindings.ts';
+import { isLoopDefinition, type LoopDefinition } from '../define/loop.ts';
+import { SessionError } from '../errors.ts';
+import { memoryStore } from '../journal/memory.ts';
+import { show } from '../show.ts';
+import { resolveGate } from './gate-options.ts';
+import type { ListOptions, OpenOptions, OpenRig, ResolvedRig, Rig, RigOptions, SessionSummary } from './rig.ts';
+import type { Session } from './session.ts';
+
+/** Joins loops, a store, a workspace and a gate. Throws `SessionError` `invalid_option`. */
+export function defineRig<const Loops extends readonly LoopDefinition[]>(options: RigOptions<Loops>): Rig<Loops> {
+  // The one place where names of loops become types: at run time a session is the same class for all of them.
+  return new LazyRig(resolveRig(options)) as unknown as Rig<Loops>;
+}
+
+const RIG_OPTIONS: ReadonlySet<string> = new Set([
+  ...['loops', 'store', 'workspace', 'gate', 'secrets', 'bindings', 'observers', 'onDrift', 'clock'],
+]);
+
+function resolveRig(options: RigOptions<readonly LoopDefinition[]>): ResolvedRig {
+  const { loops, store, workspace, gate, secrets, bindings, observers, onDrift, clock } = options ?? {};
+  const unknown = Object.keys(options ?? {}).find(name => !RIG_OPTIONS.has(name));
+  if (unknown !== undefined) throw invalid(`a rig has no option "${unknown}"`);
+  if (!Array.isArray(loops) || loops.length === 0)
+    throw invalid(`"loops" must list at least one loop definition, not ${show(loops)}`);
+  const byName = new Map<string, LoopDefinition>();
+  loops.forEach((loop: unknown, index) => {
+    if (!isLoopDefinition(loop)) throw invalid(`loops[${index}] must come from defineLoop, not ${show(loop)}`);
+    if (byName.has(loop.name)) throw invalid(`loops[${index}] repeats the name "${loop.name}": names must differ`);
+    byName.set(loop.name, loop);
+  });
+  resolveGate(gate); // refused here, before a session is opened under it
+  if (onDrift !== undefined && onDrift !== 'continue' && onDrift !== 'refuse') {
+    throw invalid(`"onDrift" must be "continue" or "refuse", not ${show(onDrift)}`);
+  }
+  return Object.freeze({
+    loops: byName,
+    store: store ?? memoryStore(),
+    workspace,
+    gate,
+    secrets: secrets === undefined ? undefined : resolveSecrets(secrets),
+    bindings: { ...bindings },
+    observers: Object.freeze([...(observers ?? [])]),
+    onDrift: onDrift ?? 'continue',
+    clock: clock ?? systemClock,
+  });
+}
+
+function resolveSecrets(secrets: Secrets | Readonly<Record<string, string>>): Secrets {
+  if (typeof secrets.get === 'function') return secrets as Secrets;
+  const values = new Map(Object.entries(secrets as Readonly<Record<string, string>>));
+  return Object.freeze({ get: (name: string) => values.get(name) });
+}
+
+/** Loaded once, whoever is first; to ask the platform each time would cost a session some twenty promises. */
+let loading: Promise<typeof import('./rig.ts')> | undefined;
+
+/** A program that defines agents and runs none of them loads half of the core. */
+class LazyRig implements Pick<OpenRig, keyof OpenRig> {
+  readonly #options: ResolvedRig;
+  #rig: OpenRig | undefined;
+
+  constructor(options: ResolvedRig) {
+    this.#options = options;
+  }
+
+  async open(options?: OpenOptions<string>): Promise<Session> {
+    return (await this.#load()).open(options);
+  }
+
+  async bind(name?: string): Promise<BoundLoop> {
+    return (await this.#load()).bind(name);
+  }
+
+  async sessions(options?: ListOptions): Promise<SessionSummary[]> {
+    return (await this.#load()).sessions(options);
+  }
+
+  async #load(): Promise<OpenRig> {
+    if (this.#rig !== undefined) return this.#rig;
+    loading ??= import('./rig.ts');
+    const { OpenRig } = await loading;
+    this.#rig ??= new OpenRig(this.#options);
+    return this.#rig;
+  }
+}
+
+function invalid(message: string): SessionError<'invalid_option'> {
+  return new SessionError('invalid_option', message);
+}
