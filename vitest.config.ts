@@ -7,7 +7,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^looprig$/, replacement: source('index.ts') },
-      { find: /^looprig\/sqlite$/, replacement: source('journal/sqlite/index.ts') },
+      { find: /^looprig\/(postgres|sqlite)$/, replacement: source('journal/$1/index.ts') },
       { find: /^looprig\/([\w/-]+)$/, replacement: source('$1/index.ts') },
     ],
   },

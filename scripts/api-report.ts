@@ -17,6 +17,7 @@ const entries: Readonly<Record<string, string>> = {
   'looprig-mcp': 'dist/mcp/index.d.ts',
   'looprig-middleware': 'dist/middleware/index.d.ts',
   'looprig-otel': 'dist/otel/index.d.ts',
+  'looprig-postgres': 'dist/journal/postgres/index.d.ts',
   'looprig-report': 'dist/report/index.d.ts',
   'looprig-server': 'dist/server/index.d.ts',
   'looprig-sqlite': 'dist/journal/sqlite/index.d.ts',

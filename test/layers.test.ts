@@ -26,12 +26,12 @@ const WAYS_UP: ReadonlySet<string> = new Set([
   'define/loop.ts -> bind/bound-loop.ts',
 ]);
 
-/** The SQLite store: an entry of its own, which whoever needs it imports. */
-const SQLITE = 'journal/sqlite/index.ts';
+/** The stores on databases: entries of their own, which whoever needs one imports. */
+const DATABASES: readonly string[] = ['journal/postgres/index.ts', 'journal/sqlite/index.ts'];
 
 /** The part of the package that runs on any platform. */
 const isCore = (file: string): boolean =>
-  !/^(cli|workspace|testing|mcp|node|server\/node|journal\/sqlite)\//.test(file);
+  !/^(cli|workspace|testing|mcp|node|server\/node|journal\/(postgres|sqlite))\//.test(file);
 
 interface Import {
   /** Paths from `src`, with forward slashes; `to` is as written where it is a package. */
@@ -190,17 +190,23 @@ describe('the sources', () => {
   it('of the program use what a user can import, the workspace tools and the testing kit', () => {
     const inside = imports
       .filter(({ from, to }) => from.startsWith('cli/') && /^(define|bind|run|session|events|journal|model)\//.test(to))
-      .filter(({ to }) => to !== SQLITE)
+      .filter(({ to }) => !DATABASES.includes(to))
       .map(({ from, to }) => `${from} -> ${to}`);
     expect(inside).toEqual([]);
   });
 
-  it('of the SQLite store are reached from its entry alone, and from nowhere in the core', () => {
+  it.each(DATABASES)('of %s are reached from that entry alone, and from nowhere in the core', entry => {
+    const folder = entry.replace('index.ts', '');
     const into = imports.filter(
-      ({ from, to }) => to.startsWith('journal/sqlite/') && !from.startsWith('journal/sqlite/') && to !== SQLITE,
+      ({ from, to }) => to.startsWith(folder) && !from.startsWith(folder) && !DATABASES.includes(to),
     );
     expect(into).toEqual([]);
-    expect(imports.filter(({ from, to }) => to === SQLITE && isCore(from))).toEqual([]);
+    expect(imports.filter(({ from, to }) => to === entry && isCore(from))).toEqual([]);
+  });
+
+  it('of the PostgreSQL store load its package in one file, when it is first used', () => {
+    const loads = imports.filter(({ to, kind }) => to === 'pg' && kind !== 'type');
+    expect(loads).toEqual([{ from: 'journal/postgres/package.ts', to: 'pg', kind: 'dynamic' }]);
   });
 
   it('of the core import no Node module, but for one that is loaded when it is needed', () => {

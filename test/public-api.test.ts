@@ -111,6 +111,10 @@ it('telemetry exports these values and no others', async () => {
   expect(Object.keys(await import('looprig/otel')).sort()).toEqual(['openTelemetry', 'traceTools']);
 });
 
+it('the PostgreSQL store exports these values and no others', async () => {
+  expect(Object.keys(await import('looprig/postgres')).sort()).toEqual(['migrate', 'postgresStore']);
+});
+
 it('the SQLite store exports this value and no other', async () => {
   expect(Object.keys(await import('looprig/sqlite'))).toEqual(['sqliteStore']);
 });

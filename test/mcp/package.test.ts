@@ -1,29 +1,8 @@
 /** Without the optional package, and without any of this at all. */
-import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
+import { sourceFile as entry, runWithout } from '../support/without-package.ts';
 
-const entry = (file: string): string => JSON.stringify(new URL(`../../src/${file}`, import.meta.url).href);
-
-/** Makes the package of the protocol's client one that is not installed, and writes down what is asked for. */
-const WITHOUT_PACKAGE = `
-  import { registerHooks } from 'node:module';
-  globalThis.asked = [];
-  registerHooks({ resolve(specifier, context, next) {
-    globalThis.asked.push(specifier);
-    return next(specifier.startsWith('@modelcontextprotocol/') ? specifier + '-not-installed' : specifier, context);
-  } });
-`;
-
-async function run(program: string): Promise<string> {
-  const hooks = `data:text/javascript,${encodeURIComponent(WITHOUT_PACKAGE)}`;
-  const args = ['--import', hooks, '--input-type=module', '-e', program];
-  const { stdout } = await promisify(execFile)(process.execPath, args, {
-    cwd: fileURLToPath(new URL('../../', import.meta.url)),
-  });
-  return stdout.trim();
-}
+const run = (program: string): Promise<string> => runWithout('@modelcontextprotocol/', program);
 
 it('a package that is not installed names itself and how to install it', async () => {
   const told = await run(`

@@ -3,13 +3,13 @@
  * under way, share the next one.
  */
 import { JournalConflictError, JournalDamagedError, JournalError } from '../../errors.ts';
-import { decodeMail, decodeRecords, encodeMail, encodeRecords } from '../codec.ts';
 import { requireGapFree } from '../gap-free.ts';
 import type { JournalRecord, JournalStore, StoredSession } from '../journal.ts';
 import type { Mail, Mailbox, StoreNews } from '../mailbox.ts';
+import { nameOf, sessionOf } from '../session-name.ts';
+import { mailOfText, recordsOfText, textOfMail, textOfRecords, timeOf } from '../stored-text.ts';
 import { directLink, type FileLink, ThreadLink } from './link.ts';
 import { Lookout } from './lookout.ts';
-import { nameOf, sessionOf } from './names.ts';
 import type {
   Failure,
   FileOptions,
@@ -76,7 +76,7 @@ export class SqliteStore implements JournalStore {
       count: records.length,
       firstAt: timeOf(records[0]),
       lastAt: timeOf(records.at(-1)),
-      text: textOf(records, expectedSeq),
+      text: textOfRecords(records, expectedSeq),
     };
     await this.#write(write, sessionId);
     if (records.length > 0) this.#lookout.watchers.tell(nameOf(sessionId), 'records');
@@ -90,7 +90,7 @@ export class SqliteStore implements JournalStore {
     while (rows.length > 0) {
       const parcel = await this.#ask('rows', { session, rows: rows.slice(0, ROWS_AT_ONCE), nextSeq, before });
       for (const text of parcel.texts) {
-        for (const record of recordsOf(text, sessionId, nextSeq)) {
+        for (const record of recordsOfText(text, sessionId, nextSeq)) {
           nextSeq = record.seq + 1;
           if (record.seq >= fromSeq) yield record;
         }
@@ -124,7 +124,7 @@ export class SqliteStore implements JournalStore {
 
   async #post(sessionId: string, mail: Mail): Promise<boolean> {
     const session = nameOf(sessionId);
-    const write: Write = { type: 'post', session, mailId: nameOf(mail.mailId), text: mailText(mail) };
+    const write: Write = { type: 'post', session, mailId: nameOf(mail.mailId), text: textOfMail(mail) };
     const isNew = (await this.#write(write, sessionId)) !== undefined;
     if (isNew) this.#lookout.watchers.tell(session, 'mails');
     return isNew;
@@ -132,7 +132,7 @@ export class SqliteStore implements JournalStore {
 
   async #readMails(sessionId: string): Promise<readonly Mail[]> {
     const texts = await this.#ask('mails', nameOf(sessionId));
-    return texts.map(text => mailOf(text, sessionId));
+    return texts.map(text => mailOfText(text, sessionId));
   }
 
   async close(): Promise<void> {
@@ -220,49 +220,6 @@ function settle({ write, sessionId, resolve, reject }: Queued, outcome: WriteOut
   if (outcome === undefined || !('failure' in outcome)) resolve(outcome?.id);
   else if (outcome.failure.kind !== 'conflict' || write.type !== 'append') reject(errorOf(outcome.failure));
   else reject(new JournalConflictError(sessionId, write.expectedSeq, outcome.failure.actualSeq ?? 0));
-}
-
-function textOf(records: readonly JournalRecord[], expectedSeq: number): string {
-  try {
-    return encodeRecords(records);
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : 'it cannot be read';
-    throw new JournalError('store_failed', `a record after number ${expectedSeq} cannot be kept: ${reason}`, { cause });
-  }
-}
-
-function mailText(mail: Mail): string {
-  try {
-    return encodeMail(mail);
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : 'it cannot be read';
-    throw new JournalError('store_failed', `the mail ${mail.mailId} cannot be kept: ${reason}`, { cause });
-  }
-}
-
-function mailOf(text: string, sessionId: string): Mail {
-  try {
-    return decodeMail(text);
-  } catch (cause) {
-    throw new JournalError('damaged', `a mail of session ${sessionId} cannot be read: restore a backup`, { cause });
-  }
-}
-
-/** The records of one row. Its checksum was right, so that what cannot be read was written by another program. */
-function recordsOf(text: string, sessionId: string, firstSeq: number): JournalRecord[] {
-  let records: JournalRecord[];
-  try {
-    records = decodeRecords(text);
-  } catch (cause) {
-    throw new JournalDamagedError(sessionId, firstSeq, 'it cannot be read', { cause });
-  }
-  const wrong = records.findIndex(({ seq }, index) => seq !== firstSeq + index);
-  if (wrong < 0) return records;
-  throw new JournalDamagedError(sessionId, firstSeq + wrong, `record ${records[wrong]?.seq} stands in its place`);
-}
-
-function timeOf(record: JournalRecord | undefined): number {
-  return Number.isFinite(record?.at) ? (record?.at ?? 0) : 0;
 }
 
 function describe({ session, lastSeq, createdAt, updatedAt }: SessionRow): StoredSession {

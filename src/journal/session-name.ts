@@ -1,4 +1,4 @@
-/** Session ids as SQLite can keep them: any string, and no two of them as one. */
+/** Session ids as databases can keep them: any string, and no two of them as one. */
 
 /** An id of ordinary characters as it is; one with half a surrogate pair or a NUL as JSON, which begins with a quote. */
 export function nameOf(sessionId: string): string {

@@ -1,0 +1,55 @@
+/** Records and mails as the text that a database keeps, and back: what cannot be kept or read is told in a sentence. */
+import { JournalDamagedError, JournalError } from '../errors.ts';
+import { decodeMail, decodeRecords, encodeMail, encodeRecords } from './codec.ts';
+import type { JournalRecord } from './journal.ts';
+import type { Mail } from './mailbox.ts';
+
+/** The records of one append. Throws `JournalError` `store_failed`. */
+export function textOfRecords(records: readonly JournalRecord[], expectedSeq: number): string {
+  try {
+    return encodeRecords(records);
+  } catch (cause) {
+    throw unkeepable(`a record after number ${expectedSeq}`, cause);
+  }
+}
+
+/** The records of an append whose checksum was right, so that what cannot be read was written by another program. */
+export function recordsOfText(text: string, sessionId: string, firstSeq: number): JournalRecord[] {
+  let records: JournalRecord[];
+  try {
+    records = decodeRecords(text);
+  } catch (cause) {
+    throw new JournalDamagedError(sessionId, firstSeq, 'it cannot be read', { cause });
+  }
+  const wrong = records.findIndex(({ seq }, index) => seq !== firstSeq + index);
+  if (wrong < 0) return records;
+  throw new JournalDamagedError(sessionId, firstSeq + wrong, `record ${records[wrong]?.seq} stands in its place`);
+}
+
+/** Throws `JournalError` `store_failed`. */
+export function textOfMail(mail: Mail): string {
+  try {
+    return encodeMail(mail);
+  } catch (cause) {
+    throw unkeepable(`the mail ${mail.mailId}`, cause);
+  }
+}
+
+/** Throws `JournalError` `damaged`. */
+export function mailOfText(text: string, sessionId: string): Mail {
+  try {
+    return decodeMail(text);
+  } catch (cause) {
+    throw new JournalError('damaged', `a mail of session ${sessionId} cannot be read: restore a backup`, { cause });
+  }
+}
+
+/** When a record was made, as a database can keep it. */
+export function timeOf(record: JournalRecord | undefined): number {
+  return Number.isFinite(record?.at) ? (record?.at ?? 0) : 0;
+}
+
+function unkeepable(what: string, cause: unknown): JournalError {
+  const reason = cause instanceof Error ? cause.message : 'it cannot be read';
+  return new JournalError('store_failed', `${what} cannot be kept: ${reason}`, { cause });
+}
