@@ -10,9 +10,14 @@ function printed(...args: string[]): string {
   throw new Error(`${args.join(' ')} prints nothing`);
 }
 
-const names = declareProgram({ version: '1.2.3', columns: 80, print: () => {} }, () => {}).commands.map(command =>
-  command.name(),
-);
+const program = declareProgram({ version: '1.2.3', columns: 80, print: () => {} }, () => {});
+
+/** All commands that people are told of, but for the one that tells of them. */
+const names = program
+  .createHelp()
+  .visibleCommands(program)
+  .map(command => command.name())
+  .filter(name => name !== 'help');
 
 describe('help', () => {
   it.each(names)('of %s says how it is called, and gives examples that can be read', name => {
@@ -79,6 +84,6 @@ describe('commands', () => {
 
 /** The words of a command line as a shell would give them, up to where its output is led. */
 function wordsOf(line: string): string[] {
-  const command = line.trim().split(/ [>&|] | {2,}/, 1)[0] ?? '';
+  const command = line.trim().split(/ [>&|]+ | {2,}/, 1)[0] ?? '';
   return [...command.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? '');
 }

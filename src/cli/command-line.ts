@@ -2,6 +2,8 @@
 import { Command, CommanderError } from 'commander';
 import { declareAnswer } from './commands/answer.ts';
 import { declareCheck } from './commands/check.ts';
+import { declareCompleteSessions, declareCompletion } from './commands/completion.ts';
+import { declareInit } from './commands/init.ts';
 import { declareResume } from './commands/resume.ts';
 import { declareRun } from './commands/run.ts';
 import { declareSessions } from './commands/sessions.ts';
@@ -26,6 +28,8 @@ const COMMANDS: readonly (readonly [name: string, declare: (command: Command, ch
   ['resume', declareResume],
   ['answer', declareAnswer],
   ['check', declareCheck],
+  ['init', declareInit],
+  ['completion', declareCompletion],
 ];
 
 /** Reads a command line. Throws `UsageError` for what it cannot take, in one sentence. */
@@ -65,6 +69,9 @@ export function declareProgram(
     explainErrors(command);
     declare(command, choose);
   }
+  const hidden = program.command('complete-sessions', { hidden: true });
+  explainErrors(hidden);
+  declareCompleteSessions(hidden, choose);
   withExamples(program, [
     'looprig run                        the offline demo model looks at this folder',
     'looprig run "Where are the tests?" --workspace ./project',

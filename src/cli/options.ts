@@ -114,3 +114,14 @@ export interface CheckOptions {
   readonly file: string | undefined;
   readonly json: boolean;
 }
+
+/** What `looprig init` was asked for. */
+export interface InitOptions {
+  /** `undefined`: the current folder. */
+  readonly folder: string | undefined;
+}
+
+/** The shells that can be told to complete. */
+export type Shell = 'bash' | 'zsh' | 'fish';
+
+export const SHELLS: readonly Shell[] = ['bash', 'zsh', 'fish'];

@@ -2,9 +2,11 @@
 import type {
   AnswerOptions,
   CheckOptions,
+  InitOptions,
   ResumeOptions,
   RunOptions,
   SessionsOptions,
+  Shell,
   ShowOptions,
 } from './options.ts';
 
@@ -16,7 +18,10 @@ export type Order =
   | { readonly command: 'show'; readonly options: ShowOptions }
   | { readonly command: 'resume'; readonly options: ResumeOptions }
   | { readonly command: 'answer'; readonly options: AnswerOptions }
-  | { readonly command: 'check'; readonly options: CheckOptions };
+  | { readonly command: 'check'; readonly options: CheckOptions }
+  | { readonly command: 'init'; readonly options: InitOptions }
+  | { readonly command: 'completion'; readonly options: { readonly shell: Shell } }
+  | { readonly command: 'complete-sessions'; readonly options: { readonly words: readonly string[] } };
 
 /** Takes the order that a command line turned out to be. */
 export type Choose = (order: Order) => void;

@@ -1,11 +1,11 @@
 /** The program: which command was asked for, and what becomes of its errors. */
-import { readFile } from 'node:fs/promises';
 import { GateError, JournalConflictError } from '../index.ts';
 import { type CommandEnd, DONE } from './command.ts';
 import { readCommandLine } from './command-line.ts';
 import { EXIT } from './conclude.ts';
 import type { Host } from './host.ts';
 import type { Order } from './order.ts';
+import { readVersion } from './own-package.ts';
 import { neutralise, oneLine } from './safe-text.ts';
 import { SecretFilter } from './secrets.ts';
 import { SessionInUseError } from './session-lock.ts';
@@ -57,6 +57,12 @@ async function carryOut(order: Order, host: Host, secrets: SecretFilter): Promis
       return (await import('./answer-command.ts')).answerCommand(order.options, host, secrets);
     case 'check':
       return (await import('./check-command.ts')).checkCommand(order.options, host, secrets);
+    case 'init':
+      return (await import('./init-command.ts')).initCommand(order.options, host);
+    case 'completion':
+      return (await import('./completion-command.ts')).completionCommand(order.options, host);
+    case 'complete-sessions':
+      return (await import('./complete-sessions-command.ts')).completeSessionsCommand(order.options, host, secrets);
   }
 }
 
@@ -65,12 +71,6 @@ export function requireNode(version: string): void {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   if (major > 22 || (major === 22 && minor >= 13)) return;
   throw new UsageError(`Node ${version} is too old: install Node 22.13 or later`);
-}
-
-async function readVersion(): Promise<string> {
-  const text = await readFile(new URL('../../package.json', import.meta.url), 'utf8');
-  const { version } = JSON.parse(text) as { readonly version: string };
-  return version;
 }
 
 /** Where an error came from, and what caused it. Only stacks: other fields of a provider's error may hold requests. */

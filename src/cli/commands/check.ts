@@ -6,7 +6,7 @@ import { debugOption, jsonOption, withExamples } from './shared.ts';
 
 export function declareCheck(command: Command, choose: Choose): void {
   command
-    .summary('what is in a configuration, and what is wrong with it')
+    .summary('what is in a configuration, or wrong with it')
     .description(
       'Defines and binds the loops of a looprig.config.ts without asking a model, and tells their tools, modes and limits, or each problem with its place. The status is 1 where there is one.',
     )

@@ -72,7 +72,7 @@ export function turnOptions(): readonly Option[] {
     ),
     valued(
       '--model <MODEL>',
-      'demo (offline, works by rule), anthropic/NAME, openai/NAME, google/NAME, compatible:URL#NAME or replay:FILE (default: demo, or that of the session or of the loop)',
+      'who answers: demo (offline, works by rule), anthropic/NAME, openai/NAME, google/NAME, compatible:URL#NAME or replay:FILE (default: demo, or that of the session or of the loop)',
     ).helpGroup(GROUP.model),
     choice(
       '--reasoning <LEVEL>',
@@ -82,7 +82,7 @@ export function turnOptions(): readonly Option[] {
     flag('--no-stream', 'ask for whole responses').helpGroup(GROUP.model),
     choice(
       '--approve <WHAT>',
-      'what becomes of calls that declare what they want (with ask a person is asked, and where nobody can be, the turn waits; all allows them, none denies them; default: ask in a terminal, else none)',
+      'what becomes of calls that ask for permission (with ask a person is asked, and where nobody can be, the turn waits; all allows them, none denies them; default: ask in a terminal, else none)',
       APPROVALS,
     ).helpGroup(GROUP.bounds),
     flag('--allow-commands', 'offer the tool that runs programs').helpGroup(GROUP.bounds),
