@@ -8,6 +8,7 @@ export default defineConfig({
     alias: [
       { find: /^looprig$/, replacement: source('index.ts') },
       { find: /^looprig\/(postgres|sqlite)$/, replacement: source('journal/$1/index.ts') },
+      { find: /^looprig\/(pg-boss|restate)$/, replacement: source('engines/$1/index.ts') },
       { find: /^looprig\/([\w/-]+)$/, replacement: source('$1/index.ts') },
     ],
   },

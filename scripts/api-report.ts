@@ -19,6 +19,8 @@ const entries: Readonly<Record<string, string>> = {
   'looprig-otel': 'dist/otel/index.d.ts',
   'looprig-postgres': 'dist/journal/postgres/index.d.ts',
   'looprig-report': 'dist/report/index.d.ts',
+  'looprig-pg-boss': 'dist/engines/pg-boss/index.d.ts',
+  'looprig-restate': 'dist/engines/restate/index.d.ts',
   'looprig-server': 'dist/server/index.d.ts',
   'looprig-sqlite': 'dist/journal/sqlite/index.d.ts',
   'looprig-testing': 'dist/testing/index.d.ts',

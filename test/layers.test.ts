@@ -31,7 +31,7 @@ const DATABASES: readonly string[] = ['journal/postgres/index.ts', 'journal/sqli
 
 /** The part of the package that runs on any platform. */
 const isCore = (file: string): boolean =>
-  !/^(cli|workspace|testing|mcp|node|server\/node|journal\/(postgres|sqlite))\//.test(file);
+  !/^(cli|workspace|testing|mcp|node|server\/node|journal\/(postgres|sqlite)|engines\/(restate|pg-boss))\//.test(file);
 
 interface Import {
   /** Paths from `src`, with forward slashes; `to` is as written where it is a package. */
@@ -185,6 +185,29 @@ describe('the sources', () => {
     const intoNode = own.filter(({ from, to }) => to.startsWith('server/node/') && !from.startsWith('server/node/'));
     expect(intoNode.map(({ kind }) => kind)).toEqual(['dynamic']);
     expect(imports.filter(({ from, to }) => !/^(server|cli)\//.test(from) && to.startsWith('server/'))).toEqual([]);
+  });
+
+  it('of an engine know the port and errors; its package is loaded in one file, and reached from an entry of its own', () => {
+    const own = imports.filter(({ from }) => /^engines\/(restate|pg-boss)\//.test(from));
+    expect(own.length).toBeGreaterThan(20);
+    const isTheirs = (to: string): boolean => /^(@restatedev\/|pg-boss$|node:)/.test(to);
+    const foreign = own
+      .filter(({ to }) => !/^(engines\/(engine|engine-error)\.ts$|(errors|ids|show)\.ts$)/.test(to) && !isTheirs(to))
+      .filter(({ from, to }) => dirname(from) !== dirname(to))
+      .map(({ from, to }) => `${from} -> ${to}`);
+    expect(foreign).toEqual([]);
+    const packages = own.filter(({ to, kind }) => isTheirs(to) && !to.startsWith('node:') && kind !== 'type');
+    expect([...new Set(packages.map(({ from, kind }) => `${from} ${kind}`))].sort()).toEqual([
+      'engines/pg-boss/open.ts dynamic',
+      'engines/restate/packages.ts dynamic',
+    ]);
+    const into = imports.filter(
+      ({ from, to }) => dirname(from) !== dirname(to) && /^engines\/(restate|pg-boss)\//.test(to),
+    );
+    expect(into.map(({ from, to, kind }) => `${from} -> ${to} (${kind})`).sort()).toEqual([
+      'engines/engine-url.ts -> engines/pg-boss/index.ts (dynamic)',
+      'engines/engine-url.ts -> engines/restate/index.ts (dynamic)',
+    ]);
   });
 
   it('of the program use what a user can import, the workspace tools and the testing kit', () => {

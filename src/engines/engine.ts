@@ -61,4 +61,6 @@ export interface Engine {
   serve(run: RunTurn): Promise<Serving>;
   /** Whether the engine has the turn and is not done with it. Without it, the session's mailbox is asked. */
   has?(ref: TurnRef): Promise<boolean>;
+  /** Lets go of what the engine holds of its own, a connection for example. What serves is closed before. Default: it holds nothing. */
+  close?(): Promise<void>;
 }

@@ -1,5 +1,9 @@
 /** `looprig/engines`: hosts of sessions, and where their turns run. */
+
 export type { Engine, RunOutcome, RunSignals, RunTurn, Serving, TurnRef } from './engine.ts';
+export type { EngineErrorKind } from './engine-error.ts';
+export { EngineError } from './engine-error.ts';
+export { engineFromUrl } from './engine-url.ts';
 export type {
   Accepted,
   BeginOptions,

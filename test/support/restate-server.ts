@@ -12,9 +12,8 @@ import { fileURLToPath } from 'node:url';
 import { freePort, startGuard } from './server-guard.ts';
 
 /** The server itself: its package's own command is a script round it, which would be killed in its place. */
-const BINARY = fileURLToPath(
-  new URL('../services/node_modules/@restatedev/restate-server-linux-x64/bin/restate-server', import.meta.url),
-);
+const PACKAGES = fileURLToPath(new URL('../services/node_modules/', import.meta.url));
+const BINARY = join(PACKAGES, '@restatedev', 'restate-server-linux-x64', 'bin', 'restate-server');
 
 /** Whether this machine can run it: the package of `test/services` is built for Linux on x64. */
 export const HAS_RESTATE: boolean = process.platform === 'linux' && process.arch === 'x64';
