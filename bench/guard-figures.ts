@@ -60,8 +60,13 @@ export async function figuresOf(entry: string): Promise<Readonly<Record<string, 
   add(what => `${what} of an import`, await countIn({ count: 'import', entry }));
   add(what => `${what} of an import and a turn`, await countIn({ count: 'import', entry, turn: true }));
   for (const work of WORK_NAMES) add(what => `${what} of ${work}`, await countIn({ count: 'work', entry, work }));
-  add(what => `${TIME}${what}`, await countIn({ count: 'time', entry }));
-  return figures;
+  return { ...figures, ...(await timesOf(entry)) };
+}
+
+/** Those figures that are ratios of times. */
+export async function timesOf(entry: string): Promise<Readonly<Record<string, number>>> {
+  const counts = await countIn({ count: 'time', entry });
+  return Object.fromEntries(Object.entries(counts).map(([what, value]) => [`${TIME}${what}`, value]));
 }
 
 const TIME = 'time of a step, in times ';
@@ -82,7 +87,7 @@ export function slipsOf({ margins, figures }: Baseline, measured: Readonly<Recor
   });
 }
 
-/** The names of the figures that are no counts: noise may have a part in them. */
+/** Whether all that slipped are times: noise may have a part in those, and never makes them less. */
 export function areOfTime(slips: readonly string[]): boolean {
   return slips.length > 0 && slips.every(slip => slip.startsWith(TIME));
 }

@@ -4,7 +4,7 @@
  * writes a baseline anew.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { areOfTime, type Baseline, figuresOf, RENEW, slipsOf, told } from './guard-figures.ts';
+import { areOfTime, type Baseline, figuresOf, RENEW, slipsOf, timesOf, told } from './guard-figures.ts';
 
 const FILE = new URL('guard.json', import.meta.url);
 const baseline = JSON.parse(readFileSync(FILE, 'utf8')) as Baseline;
@@ -15,9 +15,9 @@ if (process.argv.includes('--renew')) {
   console.log(`${Object.keys(measured).length} figures written to bench/guard.json`);
 } else {
   let slips = slipsOf(baseline, measured);
-  // A slip in time must show twice: the first may have met a machine that had no moment to spare.
-  if (areOfTime(slips)) {
-    measured = await figuresOf('looprig');
+  // A slip in time must show each time: a measurement may have met a machine that had no moment to spare.
+  for (let again = 0; again < 3 && areOfTime(slips); again++) {
+    measured = { ...measured, ...(await timesOf('looprig')) };
     slips = slipsOf(baseline, measured);
   }
   for (const [name, now] of Object.entries(measured)) {

@@ -45,7 +45,6 @@ async function buildReport(): Promise<void> {
       emptyOutDir: false,
       target: 'es2023',
       minify: false,
-      sourcemap: true,
       rolldownOptions: { output: { entryFileNames: 'index.js' } },
     },
   });
