@@ -4,6 +4,7 @@ import { declareAnswer } from './commands/answer.ts';
 import { declareCheck } from './commands/check.ts';
 import { declareCompleteSessions, declareCompletion } from './commands/completion.ts';
 import { declareInit } from './commands/init.ts';
+import { declareReport } from './commands/report.ts';
 import { declareResume } from './commands/resume.ts';
 import { declareRun } from './commands/run.ts';
 import { declareSessions } from './commands/sessions.ts';
@@ -27,6 +28,7 @@ const COMMANDS: readonly (readonly [name: string, declare: (command: Command, ch
   ['show', declareShow],
   ['resume', declareResume],
   ['answer', declareAnswer],
+  ['report', declareReport],
   ['check', declareCheck],
   ['init', declareInit],
   ['completion', declareCompletion],

@@ -18,7 +18,7 @@ import { keepSettings, readSettings, settle } from './run-settings.ts';
 import type { SecretFilter } from './secrets.ts';
 import { findSession, shortId } from './session-ids.ts';
 import { lockSession, type SessionLock } from './session-lock.ts';
-import { findStore, type OpenStore, openStore } from './store-place.ts';
+import { findStore, type OpenStore, openStore, storeAgain } from './store-place.ts';
 import { UsageError } from './usage-error.ts';
 import { canAsk } from './views.ts';
 
@@ -189,7 +189,7 @@ async function openRig(parts: RigParts): Promise<Session> {
 
 /** As it must be typed again; a store that a variable or the platform names is found without. */
 function storeArgument({ store }: Pick<TurnOptions, 'store'>): string {
-  return store === undefined ? '' : argument('--store', resolve(store));
+  return store === undefined ? '' : argument('--store', storeAgain(store));
 }
 
 function argument(name: string, path: string): string {

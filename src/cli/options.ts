@@ -108,6 +108,16 @@ export type AnswerWord = 'yes' | 'no' | 'always';
 
 export const ANSWER_WORDS: readonly AnswerWord[] = ['yes', 'no', 'always'];
 
+/** What `looprig report` was asked to write. */
+export interface ReportOptions extends LookOptions {
+  readonly session: string;
+  /** A file, or `-`. */
+  readonly out: string | undefined;
+  /** A file that is there may be written over. */
+  readonly force: boolean;
+  readonly title: string | undefined;
+}
+
 /** What `looprig check` was asked to look at. */
 export interface CheckOptions {
   /** `undefined`: the configuration of the current folder. */

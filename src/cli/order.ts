@@ -3,6 +3,7 @@ import type {
   AnswerOptions,
   CheckOptions,
   InitOptions,
+  ReportOptions,
   ResumeOptions,
   RunOptions,
   SessionsOptions,
@@ -18,6 +19,7 @@ export type Order =
   | { readonly command: 'show'; readonly options: ShowOptions }
   | { readonly command: 'resume'; readonly options: ResumeOptions }
   | { readonly command: 'answer'; readonly options: AnswerOptions }
+  | { readonly command: 'report'; readonly options: ReportOptions }
   | { readonly command: 'check'; readonly options: CheckOptions }
   | { readonly command: 'init'; readonly options: InitOptions }
   | { readonly command: 'completion'; readonly options: { readonly shell: Shell } }

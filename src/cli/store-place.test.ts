@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
-import { dataFolder, storePlace } from './store-place.ts';
+import { dataFolder, storeAgain, storePlace } from './store-place.ts';
 
 it.each<[NodeJS.Platform, Record<string, string>, string, string]>([
   ['linux', {}, '/home/ada', '/home/ada/.local/share/looprig'],
@@ -26,4 +26,15 @@ it('an option names the store before the variable, and both before the platform'
     isDefault: false,
   });
   expect(storePlace({ store: undefined }, { LOOPRIG_STORE: ' ' }).isDefault).toBe(true);
+});
+
+it.each([
+  [
+    'postgres://me:secret@db.example.com:5433/work?sslmode=require',
+    'postgres://me@db.example.com:5433/work?sslmode=require',
+  ],
+  ['postgresql://db.example.com/work', 'postgresql://db.example.com/work'],
+  ['/tmp/a.db', '/tmp/a.db'],
+])('the store %s is told again as %s', (named, told) => {
+  expect(storeAgain(named)).toBe(told);
 });

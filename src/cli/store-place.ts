@@ -3,7 +3,7 @@ import { chmod, mkdir, open, stat } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
 import { homedir } from 'node:os';
 import { posix, resolve, win32 } from 'node:path';
-import type { JournalStore } from '../index.ts';
+import { DefinitionError, type JournalStore } from '../index.ts';
 import type { StoreOptions } from './options.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -24,9 +24,25 @@ export interface OpenStore {
   readonly place: StorePlace | undefined;
 }
 
+/** A store that is a server, and no file. */
+const SERVER = /^postgres(ql)?:\/\//;
+
+/** What names the store; `undefined` where nobody said. */
+function namedStore({ store }: Pick<StoreOptions, 'store'>, env: Environment): string | undefined {
+  return store ?? (env.LOOPRIG_STORE?.trim() || undefined);
+}
+
+/** What `--store` has to be given again: the absolute path of a file, or the address of a server, of which nobody is shown the password. */
+export function storeAgain(named: string): string {
+  if (!SERVER.test(named) || !URL.canParse(named)) return resolve(named);
+  const url = new URL(named);
+  url.password = '';
+  return url.href;
+}
+
 /** The file of the store. Throws `UsageError` for a variable that cannot be used. */
-export function storePlace({ store }: Pick<StoreOptions, 'store'>, env: Environment): StorePlace {
-  const named = store ?? (env.LOOPRIG_STORE?.trim() || undefined);
+export function storePlace(options: Pick<StoreOptions, 'store'>, env: Environment): StorePlace {
+  const named = namedStore(options, env);
   if (named !== undefined) return { file: resolve(named), isDefault: false };
   const join = process.platform === 'win32' ? win32.join : posix.join;
   return { file: join(dataFolder(env, process.platform, homedir()), 'sessions.db'), isDefault: true };
@@ -57,7 +73,8 @@ export async function openStore(
   env: Environment,
   own?: JournalStore,
 ): Promise<OpenStore> {
-  if (own !== undefined && options.store === undefined) return { store: own, place: undefined };
+  const elsewhere = await storeElsewhere(options, env, own);
+  if (elsewhere !== undefined) return elsewhere;
   const place = storePlace(options, env);
   await makeFile(place);
   return { store: await storeAt(place), place };
@@ -69,11 +86,30 @@ export async function findStore(
   env: Environment,
   own?: JournalStore,
 ): Promise<OpenStore | undefined> {
-  if (own !== undefined && options.store === undefined) return { store: own, place: undefined };
+  const elsewhere = await storeElsewhere(options, env, own);
+  if (elsewhere !== undefined) return elsewhere;
   const place = storePlace(options, env);
   if (await isThere(place.file)) return { store: await storeAt(place), place };
   if (place.isDefault) return undefined;
   throw new UsageError(`there is no store ${place.file}: name the file that sessions were kept in`);
+}
+
+/** A store that is no file of this program: the user's own, or one of a server. */
+async function storeElsewhere(
+  options: Pick<StoreOptions, 'store'>,
+  env: Environment,
+  own: JournalStore | undefined,
+): Promise<OpenStore | undefined> {
+  if (own !== undefined && options.store === undefined) return { store: own, place: undefined };
+  const named = namedStore(options, env);
+  if (named === undefined || !SERVER.test(named)) return undefined;
+  const { postgresStore } = await import('../journal/postgres/index.ts');
+  try {
+    return { store: postgresStore({ url: named }), place: undefined };
+  } catch (cause) {
+    if (!DefinitionError.is(cause)) throw cause;
+    throw new UsageError(`the store cannot be used: ${cause.message}`, { cause });
+  }
 }
 
 async function storeAt({ file }: StorePlace): Promise<JournalStore> {

@@ -28,7 +28,7 @@ export const SESSION_WORDS = `ID is what "looprig sessions" shows, any beginning
 export const storeOption = (): Option =>
   valued(
     '--store <FILE>',
-    'where sessions are kept (default: LOOPRIG_STORE, or looprig/sessions.db where this platform keeps data)',
+    'where sessions are kept: a file, or postgres://… (default: LOOPRIG_STORE, or looprig/sessions.db where this platform keeps data)',
   ).conflicts('noStore');
 
 export function noStoreOption(): Option {
