@@ -80,7 +80,12 @@ it('the server exports these values and no others', async () => {
 });
 
 it('the hosts and engines are these values and no others', async () => {
-  expect(Object.keys(await import('looprig/engines')).sort()).toEqual(['EngineError', 'engineFromUrl', 'localEngine']);
+  expect(Object.keys(await import('looprig/engines')).sort()).toEqual([
+    'EngineError',
+    'createHost',
+    'engineFromUrl',
+    'localEngine',
+  ]);
   expect(Object.keys(await import('looprig/pg-boss'))).toEqual(['pgBoss']);
   expect(Object.keys(await import('looprig/restate'))).toEqual(['restate']);
 });

@@ -1,9 +1,10 @@
 /** Defines a rig: checks its options at once, and loads what opens and runs sessions when the first one is opened. */
 import type { BoundLoop } from '../bind/bound-loop.ts';
-import { systemClock } from '../clock.ts';
+import { type Clock, systemClock } from '../clock.ts';
 import type { Secrets } from '../define/bindings.ts';
 import { isLoopDefinition, type LoopDefinition } from '../define/loop.ts';
 import { SessionError } from '../errors.ts';
+import type { JournalStore } from '../journal/journal.ts';
 import { memoryStore } from '../journal/memory.ts';
 import { show } from '../show.ts';
 import { resolveGate } from './gate-options.ts';
@@ -59,12 +60,32 @@ function resolveSecrets(secrets: Secrets | Readonly<Record<string, string>>): Se
 let loading: Promise<typeof import('./rig.ts')> | undefined;
 
 /** A program that defines agents and runs none of them loads half of the core. */
-class LazyRig implements Pick<OpenRig, keyof OpenRig> {
+class LazyRig implements Pick<OpenRig, keyof OpenRig>, Pick<Rig, 'loops' | 'store' | 'clock' | 'gateTimeoutMs'> {
   readonly #options: ResolvedRig;
   #rig: OpenRig | undefined;
 
   constructor(options: ResolvedRig) {
     this.#options = options;
+  }
+
+  get loops(): readonly LoopDefinition[] {
+    return [...this.#options.loops.values()];
+  }
+
+  get store(): JournalStore {
+    return this.#options.store;
+  }
+
+  get clock(): Clock {
+    return this.#options.clock;
+  }
+
+  get gateTimeoutMs(): number {
+    return resolveGate(this.#options.gate).gateTimeoutMs;
+  }
+
+  async begin(options?: { readonly loop?: string; readonly mode?: string }): Promise<string> {
+    return (await this.#load()).begin(options);
   }
 
   async open(options?: OpenOptions<string>): Promise<Session> {

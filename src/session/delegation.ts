@@ -33,6 +33,11 @@ export interface DelegationParts {
 /** Names the ids of child sessions: one id a parent and call, so that a call that runs again finds its child. */
 const CHILD_IDS = 'b6f0d8a2-6d0e-4f5c-9a63-2f6d3b1f9c11';
 
+/** The session of the delegate that a call runs. */
+export function childIdOf(sessionId: string, callId: string): string {
+  return namedId(`${sessionId} ${callId}`, CHILD_IDS);
+}
+
 export function delegationOf(parts: DelegationParts): Delegation {
   return Object.freeze({ run: (request: DelegateRequest, call: ToolCall) => runDelegate(parts, request, call) });
 }
@@ -42,7 +47,7 @@ async function runDelegate(
   { loop, message, limits }: DelegateRequest,
   call: ToolCall,
 ): Promise<ToolResult> {
-  const childId = namedId(`${sessionId} ${call.callId}`, CHILD_IDS);
+  const childId = childIdOf(sessionId, call.callId);
   const known = await store.find(childId);
   const ended = known === undefined ? undefined : await endOf(store, childId);
   if (ended !== undefined) {

@@ -38,6 +38,16 @@ export class SessionDriver {
     return this.#parts.writer.lastSeq;
   }
 
+  /** Why nothing can be recorded any more, if so. */
+  get failure(): Error | undefined {
+    return this.#parts.writer.failure;
+  }
+
+  /** Settles when all that was told to be recorded is; rejects where it could not be. */
+  async settled(): Promise<void> {
+    await this.#parts.writer.append([]);
+  }
+
   /** Whether all that the running turn still does is wait for people. */
   get isWaiting(): boolean {
     return this.#parts.isWaiting();

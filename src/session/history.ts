@@ -96,11 +96,7 @@ export class SessionState {
 
   /** The first words of the first user message, for lists. */
   get title(): string {
-    const first = this.messages.find(message => message.role === 'user');
-    const text = first === undefined ? '' : textOf(first.content as readonly UserContent[]);
-    const line = text.trim().split(/\r?\n/, 1)[0] ?? '';
-    // What is left of a pair that is cut in two is no character.
-    return line.length > 80 ? `${line.slice(0, 79).replace(/[\ud800-\udbff]$/, '')}…` : line;
+    return titleOf(this.messages);
   }
 
   apply(record: JournalRecord): void {
@@ -286,6 +282,15 @@ function answerOf(message: AssistantMessage, results: ReadonlyMap<string, Comple
 
 function toolResultPart({ callId, toolName, output }: Completed): ToolResultPart {
   return Object.freeze({ type: 'tool-result', toolCallId: callId, toolName, output });
+}
+
+/** The first words of the first user message. */
+export function titleOf(messages: readonly Message[]): string {
+  const first = messages.find(message => message.role === 'user');
+  const text = first === undefined ? '' : textOf(first.content as readonly UserContent[]);
+  const line = text.trim().split(/\r?\n/, 1)[0] ?? '';
+  // What is left of a pair that is cut in two is no character.
+  return line.length > 80 ? `${line.slice(0, 79).replace(/[\ud800-\udbff]$/, '')}…` : line;
 }
 
 /** The text of a message's parts, one after another. */

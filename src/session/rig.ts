@@ -116,6 +116,19 @@ export interface Rig<Loops extends readonly LoopDefinition[] = readonly LoopDefi
    * disposes of it. Throws as `open` does.
    */
   bind(loop?: LoopNames<Loops>): Promise<BoundLoop>;
+  /**
+   * Records a new session without opening it, and gives its id: its tools are built by whoever opens it. Throws `SessionError` `unknown_loop`, `unknown_mode`,
+   * and `JournalError`.
+   */
+  begin(options?: { readonly loop?: LoopNames<Loops>; readonly mode?: string }): Promise<string>;
+  /** The loops that its sessions may run. */
+  readonly loops: Loops;
+  /** Where its sessions are kept. */
+  readonly store: JournalStore;
+  /** The clock of its timers. */
+  readonly clock: Clock;
+  /** How long a gate of its sessions waits for an answer, in milliseconds; `Infinity` for ever. */
+  readonly gateTimeoutMs: number;
   /** The sessions of the store, the last written first. Each journal is read for it. */
   sessions(options?: ListOptions): Promise<readonly SessionSummary[]>;
 }
@@ -142,6 +155,18 @@ export class OpenRig {
     this.#rig = rig;
   }
 
+  async begin({ loop: name, mode }: { readonly loop?: string; readonly mode?: string } = {}): Promise<string> {
+    const { loops, store, clock } = this.#rig;
+    const loop = pickLoop(loops, name);
+    const known = loop.modes.map(({ name }) => `"${name}"`).join(', ');
+    if (mode !== undefined && !loop.modes.some(({ name }) => name === mode))
+      throw new SessionError('unknown_mode', `loop "${loop.name}" has no mode ${show(mode)}: it has ${known}`);
+    const sessionId = newId();
+    const writer = new JournalWriter(store, sessionId, 0, clock, () => {});
+    await writer.append(openingEntries(loop, newId(), mode ?? loop.initialMode ?? '', undefined, undefined));
+    return sessionId;
+  }
+
   async open(options: OpenOptions<string> = {}): Promise<Session> {
     if (options.sessionId !== undefined) return this.#restore(options.sessionId, options);
     const imported = options.history && checkHistory(options.history, options.repair === true);
@@ -163,7 +188,12 @@ export class OpenRig {
     const depth = parent?.depth ?? 0;
     const bound = await this.#bind(loop, { sessionId, loopId: newId(), extraTools, depth, children });
     const state = new SessionState();
-    const lastSeq = await this.#write(bound, state, 0, openingEntries(loop, bound, imported, parent));
+    const lastSeq = await this.#write(
+      bound,
+      state,
+      0,
+      openingEntries(loop, bound.loopId, bound.initialMode.name, imported, parent),
+    );
     return this.#session(bound, { state, lastSeq, ran: [] }, children);
   }
 
@@ -322,16 +352,17 @@ interface Binding {
 
 function openingEntries(
   loop: LoopDefinition,
-  bound: BoundLoop,
+  loopId: string,
+  mode: string,
   imported: CheckedHistory | undefined,
   parent: Parentage | undefined,
 ): JournalEntry[] {
   const opened: JournalEntry = {
     type: 'session.opened',
     loop: loop.name,
-    loopId: bound.loopId,
+    loopId,
     policyRevision: loop.policyRevision,
-    mode: bound.initialMode.name,
+    mode,
     ...(parent === undefined ? {} : { parent }),
   };
   return imported === undefined ? [opened] : [opened, { type: 'history.imported', messages: imported.messages }];

@@ -1,0 +1,72 @@
+/** Makes a host: sessions by their ids, their turns run by an engine, here or elsewhere. */
+
+import type { LoopDefinition } from '../define/loop.ts';
+import { DefinitionError } from '../errors.ts';
+import type { Rig } from '../session/rig.ts';
+import { show } from '../show.ts';
+import type { Engine, TurnRef } from './engine.ts';
+import type { SessionHost } from './host.ts';
+import { localEngine } from './local.ts';
+import { OpenHost } from './open-host.ts';
+
+/** What `createHost` takes. */
+export interface HostOptions {
+  /** Whose sessions they are. Its store must have a mailbox, as `memoryStore`, `sqliteStore` and `postgresStore` have. */
+  readonly rig: Rig<readonly LoopDefinition[]>;
+  /** Decides where and when turns run. Default: this process runs them (`localEngine()`), from the start. */
+  readonly engine?: Engine;
+  /**
+   * How long a turn that only waits for people, or a session without a turn, stays in this process's memory, with its tools, in milliseconds by the rig's
+   * clock. Default 30,000. With 0 it leaves at once.
+   */
+  readonly keepMs?: number;
+  /**
+   * Whether inputs and turns that were taken up before this process began are started when it begins to serve: of an engine that is not durable, which has
+   * forgotten them. Default true. One process at a time may do so on a store.
+   */
+  readonly recover?: boolean;
+  /** Told of a run that failed and is tried again, and of what failed without anybody who waits for it. Default: nobody is. */
+  readonly onFailure?: (error: unknown, ref: TurnRef | undefined) => void;
+}
+
+/** A host that can run turns in this process. */
+export interface Host extends SessionHost {
+  /**
+   * Makes this process run turns of its engine. A process that only asks need not call it; a host without an `engine` of its own does it by itself. Rejects
+   * where the engine cannot be served.
+   */
+  serve(): Promise<void>;
+}
+
+/**
+ * Makes a host of a rig. What is asked of a session is left in its mailbox, and taken up by the process that runs its turn: this one, or another that
+ * serves the same engine on the same store. Throws `DefinitionError` `invalid_option`. The rig's store and the engine are closed by whoever made them.
+ */
+export function createHost(options: HostOptions): Host {
+  const { rig, engine, keepMs = 30_000, recover = true, onFailure, ...unknown } = options ?? {};
+  const [stranger] = Object.keys(unknown);
+  if (stranger !== undefined) throw invalid(stranger, `createHost has no option "${stranger}"`);
+  if (typeof rig?.begin !== 'function') throw invalid('rig', `"rig" must come from defineRig, not ${show(rig)}`);
+  const { mailbox } = rig.store;
+  if (mailbox === undefined)
+    throw invalid(
+      'rig',
+      "the rig's store has no mailbox, which a host needs: give it one, or use memoryStore() or sqliteStore",
+    );
+  if (engine !== undefined && (typeof engine.start !== 'function' || typeof engine.serve !== 'function'))
+    throw invalid('engine', `"engine" must be an engine, not ${show(engine)}`);
+  if (typeof keepMs !== 'number' || !(keepMs >= 0))
+    throw invalid('keepMs', `"keepMs" must be milliseconds, a number from 0, not ${show(keepMs)}`);
+  if (typeof recover !== 'boolean') throw invalid('recover', `"recover" must be true or false, not ${show(recover)}`);
+  const host = new OpenHost({
+    ...{ rig, mailbox, keepMs, recover },
+    engine: engine ?? localEngine({ clock: rig.clock }),
+    onFailure: onFailure ?? (() => {}),
+  });
+  if (engine === undefined) void host.serve().catch(error => onFailure?.(error, undefined));
+  return host;
+}
+
+function invalid(field: string, message: string): DefinitionError {
+  return new DefinitionError('invalid_option', { field, message });
+}

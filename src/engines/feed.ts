@@ -1,0 +1,119 @@
+/**
+ * The events of one session for the readers of a host. They come from the journal, whoever writes it; while the session lives in this process, from there
+ * too: then the session sets the pace, so that what is told in passing has its place between what is recorded.
+ */
+import type { Clock } from '../clock.ts';
+import { EventHub, type EventReader, type SessionEventBody } from '../events/event-stream.ts';
+import { EVENT_DURABILITY, type SessionEvent } from '../events/events.ts';
+import type { JournalStore } from '../journal/journal.ts';
+import type { WatchStore } from '../journal/mailbox.ts';
+
+/** What feeds have in common. */
+export interface FeedParts {
+  readonly store: JournalStore;
+  readonly watch: WatchStore;
+  readonly clock: Clock;
+}
+
+export class SessionFeed {
+  readonly #store: JournalStore;
+  readonly #sessionId: string;
+  readonly #hub: EventHub;
+  readonly #stopWatching: () => void;
+  /** The reading of the journal that is under way, and how far it may go. */
+  #reading: Promise<void> = Promise.resolve();
+  #live = 0;
+  users = 0;
+
+  constructor({ store, watch, clock }: FeedParts, sessionId: string, loopId: string) {
+    this.#store = store;
+    this.#sessionId = sessionId;
+    const source = { sessionId, loopId, read: (fromSeq: number) => store.read(sessionId, fromSeq) };
+    this.#hub = new EventHub(source, 0, () => clock.now(), []);
+    this.#stopWatching = watch(sessionId, news => {
+      if (news === 'records' && this.#live === 0) void this.#readOn(Number.POSITIVE_INFINITY);
+    });
+  }
+
+  /** Reads what the journal has. */
+  begin(): Promise<void> {
+    return this.#readOn(Number.POSITIVE_INFINITY);
+  }
+
+  subscribe(after: number): EventReader<SessionEvent> {
+    return this.#hub.subscribe(after);
+  }
+
+  /** Tells what a session that lives in this process tells, until it is released. Never rejects. */
+  async follow(reader: EventReader<SessionEvent>): Promise<void> {
+    this.#live += 1;
+    try {
+      for await (const event of reader) await this.#take(event);
+    } catch {
+      // Its journal cannot be read; whoever reads here is told so too.
+    }
+    this.#live -= 1;
+    if (this.#live === 0) await this.#readOn(Number.POSITIVE_INFINITY);
+  }
+
+  end(): void {
+    this.#stopWatching();
+    this.#hub.end();
+  }
+
+  async #take(event: SessionEvent): Promise<void> {
+    if (event.seq > this.#hub.lastSeq) await this.#readOn(event.seq);
+    if (EVENT_DURABILITY[event.type] === 'enduring') return; // the journal has told it
+    if (event.type === 'turn.released' || event.type === 'events.dropped') return;
+    if (event.type === 'text.delta' || event.type === 'reasoning.delta')
+      this.#hub.emitText(event.turnId, event.type, event.stepId, event.text);
+    else this.#hub.emit(event as SessionEventBody);
+  }
+
+  /** Shows the records up to this one. A failure is told to whoever reads from the journal next; the next news tries again. */
+  #readOn(upTo: number): Promise<void> {
+    this.#reading = this.#reading.then(() => this.#read(upTo)).catch(() => {});
+    return this.#reading;
+  }
+
+  async #read(upTo: number): Promise<void> {
+    if (this.#hub.lastSeq >= upTo) return;
+    for await (const record of this.#store.read(this.#sessionId, this.#hub.lastSeq + 1)) {
+      if (record.seq > upTo) return;
+      this.#hub.record(record);
+      if (record.type !== 'step.responded' || this.#live > 0) continue;
+      const said = this.#hub.textSoFar(undefined); // nobody here has heard it
+      if (said !== undefined) this.#hub.emit(said as SessionEventBody);
+    }
+  }
+}
+
+/** The feeds of the sessions that anybody reads, or that live here. */
+export class Feeds {
+  readonly #parts: FeedParts;
+  readonly #feeds = new Map<string, { readonly feed: SessionFeed; readonly begun: Promise<void> }>();
+
+  constructor(parts: FeedParts) {
+    this.#parts = parts;
+  }
+
+  /** A feed that has read the journal. Whoever opened it closes it once. */
+  async open(sessionId: string, loopId: string): Promise<SessionFeed> {
+    let known = this.#feeds.get(sessionId);
+    if (known === undefined) {
+      const feed = new SessionFeed(this.#parts, sessionId, loopId);
+      known = { feed, begun: feed.begin() };
+      this.#feeds.set(sessionId, known);
+    }
+    known.feed.users += 1;
+    await known.begun;
+    return known.feed;
+  }
+
+  close(sessionId: string, feed: SessionFeed): void {
+    feed.users -= 1;
+    if (feed.users > 0) return;
+    feed.end();
+    if (this.#feeds.get(sessionId)?.feed === feed) this.#feeds.delete(sessionId);
+  }
+}

@@ -1,0 +1,133 @@
+/** Runs turns in this process: opens their sessions, keeps those that may be needed again soon, and leaves all of them at its end. */
+import type { TimerHandle } from '../clock.ts';
+import { SessionError } from '../errors.ts';
+import type { Rig } from '../session/rig.ts';
+import type { Session } from '../session/session.ts';
+import type { RunOutcome, RunSignals, TurnRef } from './engine.ts';
+import type { Feeds, SessionFeed } from './feed.ts';
+import { type LiveParts, LiveSession } from './live.ts';
+
+/** A session that lives here, and what is to be ended with it. */
+interface Lodger {
+  readonly live: LiveSession;
+  readonly feed: SessionFeed;
+  /** Settles when the last of its events are told. */
+  readonly told: Promise<void>;
+  isRunning: boolean;
+  timer: TimerHandle | undefined;
+  /** Settles when it is gone, once it is to go. */
+  leaving: Promise<void> | undefined;
+}
+
+export class Worker {
+  readonly #rig: Pick<Rig, 'open' | 'store' | 'clock'>;
+  readonly #parts: LiveParts;
+  readonly #feeds: Feeds;
+  readonly #lodgers = new Map<string, Lodger>();
+  readonly #ending = new Set<Promise<void>>();
+  #isClosing = false;
+
+  constructor(rig: Pick<Rig, 'open' | 'store' | 'clock'>, parts: LiveParts, feeds: Feeds) {
+    this.#rig = rig;
+    this.#parts = parts;
+    this.#feeds = feeds;
+  }
+
+  /** How many sessions live here. */
+  get size(): number {
+    return this.#lodgers.size;
+  }
+
+  /** The session whose turn runs here, if one does. */
+  find(sessionId: string): Session | undefined {
+    const lodger = this.#lodgers.get(sessionId);
+    return lodger?.isRunning === true ? lodger.live.session : undefined;
+  }
+
+  async run({ sessionId, turnId }: TurnRef, signals: RunSignals): Promise<RunOutcome> {
+    if (this.#isClosing) return { status: 'released' };
+    const lodger = await this.#take(sessionId);
+    if (lodger === undefined) return { status: 'done' }; // there is no such session
+    let outcome: RunOutcome | undefined;
+    try {
+      if (this.#isClosing) return { status: 'released' };
+      outcome = await lodger.live.run(turnId, signals);
+      return outcome;
+    } finally {
+      lodger.isRunning = false;
+      if (outcome?.status === 'done' && !this.#isClosing) this.#keep(sessionId, lodger);
+      else await this.#leave(sessionId, lodger, 0);
+    }
+  }
+
+  /** Leaves all sessions: calls and responses that are under way may end within the time. */
+  async close(graceMs: number): Promise<void> {
+    this.#isClosing = true;
+    await Promise.all([...this.#lodgers].map(([sessionId, lodger]) => this.#leave(sessionId, lodger, graceMs)));
+    await Promise.all(this.#ending);
+  }
+
+  /** The session, alive; `undefined` where the store has none. One that another process has gone on with meanwhile is opened anew. */
+  async #take(sessionId: string): Promise<Lodger | undefined> {
+    const known = this.#lodgers.get(sessionId);
+    await known?.leaving;
+    const stored = await this.#rig.store.find(sessionId);
+    if (stored === undefined) return undefined;
+    if (known !== undefined && known.leaving === undefined) {
+      this.#stopTimer(known);
+      known.isRunning = true;
+      if (known.live.session.driver.lastSeq === stored.lastSeq) return known;
+      await this.#leave(sessionId, known, 0);
+    }
+    return this.#open(sessionId);
+  }
+
+  async #open(sessionId: string): Promise<Lodger | undefined> {
+    const session = await this.#rig.open({ sessionId }).catch(error => {
+      if (SessionError.is(error) && error.kind === 'unknown_session') return undefined;
+      throw error;
+    });
+    if (session === undefined) return undefined;
+    const feed = await this.#feeds.open(sessionId, session.loopId);
+    const live = new LiveSession(session, this.#parts);
+    const lodger: Lodger = {
+      live,
+      feed,
+      told: feed.follow(session.subscribe()),
+      isRunning: true,
+      timer: undefined,
+      leaving: undefined,
+    };
+    this.#lodgers.set(sessionId, lodger);
+    return lodger;
+  }
+
+  /** Keeps a session whose turn is done for the next one, for a while: its tools are built. */
+  #keep(sessionId: string, lodger: Lodger): void {
+    const { clock } = this.#rig;
+    const leave = (): void => {
+      const ending = this.#leave(sessionId, lodger, 0).finally(() => this.#ending.delete(ending));
+      this.#ending.add(ending);
+    };
+    if (this.#parts.keepMs === 0) leave();
+    else lodger.timer = clock.setTimer(leave, this.#parts.keepMs);
+  }
+
+  #leave(sessionId: string, lodger: Lodger, graceMs: number): Promise<void> {
+    lodger.leaving ??= this.#end(sessionId, lodger, graceMs);
+    return lodger.leaving;
+  }
+
+  async #end(sessionId: string, lodger: Lodger, graceMs: number): Promise<void> {
+    this.#stopTimer(lodger);
+    await lodger.live.session.release({ graceMs });
+    await lodger.told;
+    this.#lodgers.delete(sessionId);
+    this.#feeds.close(sessionId, lodger.feed);
+  }
+
+  #stopTimer(lodger: Lodger): void {
+    if (lodger.timer !== undefined) this.#rig.clock.clearTimer(lodger.timer);
+    lodger.timer = undefined;
+  }
+}
