@@ -58,9 +58,9 @@ export class JournalWriter {
   stage(entries: readonly JournalEntry[]): void {
     if (entries.length === 0 || this.#failure !== undefined) return; // the next append says so
     const at = this.#clock.now();
-    for (const entry of entries) {
+    for (let index = 0; index < entries.length; index++) {
       this.#numbered += 1;
-      const record = entry as Unnumbered;
+      const record = entries[index] as Unnumbered;
       record.seq = this.#numbered;
       record.at = at;
       this.#pending.push(Object.freeze(record as JournalRecord));

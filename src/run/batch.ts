@@ -9,7 +9,7 @@
  */
 import type { JournalEntry, LeftBehind } from '../journal/journal.ts';
 import type { JSONValue } from '../model/model.ts';
-import type { Budget, CallBudget } from './budget.ts';
+import type { Budget } from './budget.ts';
 import { answered, type CallResult, type Preparation, type PreparedCall, prepareCall, RunningCall } from './call.ts';
 import type { Permission, TurnContext } from './context.ts';
 import type { Deadline } from './deadlines.ts';
@@ -18,7 +18,7 @@ import { abortReason, type InterruptionCause, STOPPED } from './interruption.ts'
 import { Lanes } from './lanes.ts';
 import { leave } from './leave.ts';
 import { digestOf, type RepeatWatch } from './repeat.ts';
-import type { RequestedCall } from './response.ts';
+import { hasNoArguments, type RequestedCall } from './response.ts';
 import { cleanMessage, outputText, withLine } from './result.ts';
 import { type RecordedBatch, type RecordedResult, shownOf } from './resume.ts';
 
@@ -78,12 +78,12 @@ function prepareAll(
   calls: readonly RequestedCall[],
   recorded: RecordedBatch | undefined,
 ): readonly Preparation[] | Promise<readonly Preparation[]> {
-  const prepared: Preparation[] = [];
+  const prepared = new Array<Preparation>(calls.length);
   for (let index = 0; index < calls.length; index++) {
     const call = calls[index]!;
     const preparation = recordedAnswer(turn, call, recorded) ?? prepareCall(turn, call);
     if (preparation instanceof Promise) return prepareRest(turn, calls, recorded, prepared, index, preparation);
-    prepared.push(preparation);
+    prepared[index] = preparation;
   }
   return prepared;
 }
@@ -97,10 +97,11 @@ async function prepareRest(
   index: number,
   preparation: Promise<Preparation>,
 ): Promise<readonly Preparation[]> {
-  prepared.push(await inTime(turn, preparation));
-  for (const call of calls.slice(index + 1)) {
+  prepared[index] = await inTime(turn, preparation);
+  for (let place = index + 1; place < calls.length; place++) {
+    const call = calls[place]!;
     const next = recordedAnswer(turn, call, recorded) ?? prepareCall(turn, call);
-    prepared.push(next instanceof Promise ? await inTime(turn, next) : next);
+    prepared[place] = next instanceof Promise ? await inTime(turn, next) : next;
   }
   return prepared;
 }
@@ -214,11 +215,13 @@ function announce(
     calls.map(({ callId, toolName }, index): JournalEntry => {
       const summary = prepared[index]?.call?.summary;
       const before = waits?.[index];
-      const said = {
+      const called = { type: 'tool.called' as const, turnId, stepId, callId, toolName };
+      if (summary === undefined && before === undefined) return called;
+      return {
+        ...called,
         ...(summary === undefined ? {} : { summary }),
         ...(before === undefined ? {} : { waitsFor: before.map(place => calls[place]!.callId) }),
       };
-      return { type: 'tool.called', turnId, stepId, callId, toolName, ...said };
     }),
   );
 }
@@ -230,13 +233,14 @@ function completed(
   { outcome, output, endTurn, capture }: CallResult,
   durationMs: number,
 ): Extract<JournalEntry, { type: 'tool.completed' }> {
-  const said = { ...(endTurn ? { endTurn } : {}), ...(capture === undefined ? {} : { capture }) };
-  return { type: 'tool.completed', turnId, stepId, callId, toolName, outcome, output, durationMs, ...said };
+  const entry = { type: 'tool.completed' as const, turnId, stepId, callId, toolName, outcome, output, durationMs };
+  if (!endTurn && capture === undefined) return entry;
+  return { ...entry, ...(endTurn ? { endTurn } : {}), ...(capture === undefined ? {} : { capture }) };
 }
 
 /** What tells one call from another: the arguments; those that are none are `{}` in the history, and here what the model really wrote. */
-export function askedOf({ input, inputText }: Pick<RequestedCall, 'input' | 'inputText'>): unknown {
-  return Object.keys(input as object).length === 0 ? inputText : input;
+export function askedOf(call: Pick<RequestedCall, 'input' | 'inputText'>): unknown {
+  return hasNoArguments(call) ? call.inputText : call.input;
 }
 
 /** One call's place in the batch. */
@@ -247,7 +251,6 @@ interface Slot {
   startedAt: number;
   deadline: Deadline | undefined;
   isAnswered: boolean;
-  budget: CallBudget | undefined;
 }
 
 class BatchRun {
@@ -288,7 +291,6 @@ class BatchRun {
       startedAt: 0,
       deadline: undefined,
       isAnswered: false,
-      budget: undefined,
     }));
     this.#unanswered = calls.length;
     this.#lanes = lanes;
@@ -339,10 +341,13 @@ class BatchRun {
     }
     if (starting.length === 0) return;
     const { turnId } = this.#turn;
-    const entries = starting.flatMap((index): JournalEntry[] => {
+    const stepId = this.#stepId;
+    const started = this.#recorded?.started;
+    // A call has one start, however often a process ends.
+    const fresh = started ? starting.filter(index => !started.has(this.#slots[index]!.request.callId)) : starting;
+    const entries = fresh.map((index): JournalEntry => {
       const { callId, toolName } = this.#slots[index]!.request;
-      if (this.#recorded?.started.has(callId) === true) return []; // a call has one start, however often a process ends
-      return [{ type: 'tool.started', turnId, stepId: this.#stepId, callId, toolName }];
+      return { type: 'tool.started', turnId, stepId, callId, toolName };
     });
     this.#turn.append(entries).then(
       () => this.#start(starting),
@@ -360,22 +365,25 @@ class BatchRun {
 
   #execute(index: number, slot: Slot, prepared: PreparedCall): void {
     const { deadlines, clock } = this.#turn;
-    slot.budget = this.#budget.forCall();
-    const running = new RunningCall(this.#turn, this.#stepId, slot.request.callId, prepared, slot.budget, result => {
-      if (slot.deadline !== undefined) deadlines.clear(slot.deadline);
-      this.#busy -= 1;
-      this.#lanes.finish(index);
-      this.#answer(index, result);
-      this.#pump();
-    });
+    const { callId } = slot.request;
+    const running = new RunningCall(this.#turn, this.#stepId, callId, prepared, this.#budget, index, this.#settled);
     slot.running = running;
     slot.startedAt = clock.now();
     const { timeoutMs } = prepared;
     if (timeoutMs !== Number.POSITIVE_INFINITY) {
-      slot.deadline = deadlines.set(timeoutMs, () => this.#timeOut(slot, running, timeoutMs));
+      slot.deadline = deadlines.set(timeoutMs, () => this.#timeOut(slot, running, timeoutMs), slot.startedAt);
     }
     running.run();
   }
+
+  readonly #settled = (index: number, result: CallResult): void => {
+    const { deadline } = this.#slots[index]!;
+    if (deadline !== undefined) this.#turn.deadlines.clear(deadline);
+    this.#busy -= 1;
+    this.#lanes.finish(index);
+    this.#answer(index, result);
+    this.#pump();
+  };
 
   #timeOut(slot: Slot, running: RunningCall, timeoutMs: number): void {
     const result = answered(
@@ -441,7 +449,7 @@ class BatchRun {
     const told = this.#withLine(result, line);
     const ran = slot.running === undefined ? 0 : this.#turn.clock.now() - slot.startedAt;
     const entry = completed(this.#turn, this.#stepId, request, told, ran);
-    const used = slot.budget?.used;
+    const used = slot.running?.used;
     if (used !== undefined) Object.assign(entry, { used });
     const entries = [line === undefined ? entry : { ...entry, resultDigest: digestOf(text) }];
     if (this.#unanswered > 0) {

@@ -19,7 +19,7 @@ import {
 import { deepFreeze } from '../freeze.ts';
 import type { CallOutcome } from '../journal/journal.ts';
 import type { JSONValue } from '../model/model.ts';
-import type { CallBudget } from './budget.ts';
+import type { Budget, CallBudget } from './budget.ts';
 import { keepWhole } from './capture.ts';
 import type { TurnContext } from './context.ts';
 import { nearNames } from './near-names.ts';
@@ -184,7 +184,10 @@ export class RunningCall {
   readonly #turn: TurnContext;
   readonly #prepared: PreparedCall;
   readonly #context: CallContext;
-  readonly #settled: (result: CallResult) => void;
+  readonly #budget: Budget;
+  readonly #index: number;
+  readonly #settled: (index: number, result: CallResult) => void;
+  #callBudget: CallBudget | undefined;
   #controller: AbortController | undefined;
   #aborted: { readonly reason: Error; readonly result: CallResult } | undefined;
   /** What the tool gave, while the whole of it is being kept: it is the result if the call is to stop meanwhile. */
@@ -196,13 +199,27 @@ export class RunningCall {
     stepId: string,
     callId: string,
     prepared: PreparedCall,
-    budget: CallBudget,
-    settled: (result: CallResult) => void,
+    budget: Budget,
+    index: number,
+    settled: (index: number, result: CallResult) => void,
   ) {
     this.#turn = turn;
     this.#prepared = prepared;
+    this.#budget = budget;
+    this.#index = index;
     this.#settled = settled;
-    this.#context = new CallContext(this, turn, stepId, callId, prepared, budget);
+    this.#context = new CallContext(this, turn, stepId, callId, prepared);
+  }
+
+  /** What is left of the turn's limits. Counted when it is first asked for: most tools never do. */
+  get budget(): ToolBudget {
+    this.#callBudget ??= this.#budget.forCall();
+    return this.#callBudget.budget;
+  }
+
+  /** What delegates used of the budget, if they did. */
+  get used(): CallBudget['used'] {
+    return this.#callBudget?.used;
   }
 
   /** Made when it is first asked for: most tools never do. */
@@ -222,8 +239,13 @@ export class RunningCall {
         middleware === undefined
           ? this.#execute(this.#prepared.input)
           : middleware(this.#context, input => this.#terminal(input));
-      if (isThenable(returned)) Promise.resolve(returned).then(this.#returned, this.#threw);
-      else this.#returned(returned);
+      if (!isThenable(returned)) this.#returned(returned);
+      else {
+        Promise.resolve(returned).then(
+          value => this.#returned(value),
+          error => this.#threw(error),
+        );
+      }
     } catch (error) {
       this.#threw(error);
     }
@@ -241,7 +263,7 @@ export class RunningCall {
   answerFor(result: CallResult): void {
     if (this.#isSettled) return;
     this.#isSettled = true;
-    this.#settled(result);
+    this.#settled(this.#index, result);
   }
 
   /** Tells readers how far the tool is, as a copy: a reader may come later than the tool's next change of it. */
@@ -266,7 +288,7 @@ export class RunningCall {
     return isToolResult(returned) ? returned : asToolResult(returned);
   }
 
-  readonly #returned = (returned: ToolReturn): void => {
+  #returned(returned: ToolReturn): void {
     if (this.#isSettled) {
       this.#late(false);
       return;
@@ -282,17 +304,17 @@ export class RunningCall {
     }
     this.#inHand = { ...result, outcome };
     void keeping.then(kept => this.answerFor({ ...kept, outcome }));
-  };
+  }
 
   /** What is read of a long result is not kept once more. */
   get #isReader(): boolean {
     return this.#prepared.tool.info.name === READ_TOOL_RESULT_TOOL_NAME;
   }
 
-  readonly #threw = (error: unknown): void => {
+  #threw(error: unknown): void {
     if (this.#isSettled) this.#late(true);
     else this.answerFor(this.#aborted?.result ?? answered('failed', messageOf(error)));
-  };
+  }
 
   #late(isError: boolean): void {
     if (!this.#turn.watched) return;
@@ -312,23 +334,14 @@ class CallContext implements MiddlewareCall {
   readonly input: unknown;
   readonly progress: (update: JSONValue) => void;
   readonly #running: RunningCall;
-  readonly #budget: CallBudget;
 
-  constructor(
-    running: RunningCall,
-    turn: TurnContext,
-    stepId: string,
-    callId: string,
-    prepared: PreparedCall,
-    budget: CallBudget,
-  ) {
+  constructor(running: RunningCall, turn: TurnContext, stepId: string, callId: string, prepared: PreparedCall) {
     this.callId = callId;
     this.toolName = prepared.tool.info.name;
     this.sessionId = turn.sessionId;
     this.loopId = turn.loopId;
     this.turnId = turn.turnId;
     this.stepId = stepId;
-    this.#budget = budget;
     this.input = prepared.input;
     this.progress = update => running.progress(update);
     this.#running = running;
@@ -336,7 +349,7 @@ class CallContext implements MiddlewareCall {
   }
 
   get budget(): ToolBudget {
-    return this.#budget.budget;
+    return this.#running.budget;
   }
 
   get signal(): AbortSignal {

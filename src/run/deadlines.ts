@@ -33,9 +33,9 @@ export class Deadlines {
     this.#clock = clock;
   }
 
-  /** Calls `reached` once, `ms` from now, unless it is cleared before. `Infinity` never comes, nor does what is set after the end. */
-  set(ms: number, reached: () => void): Deadline {
-    const deadline: Deadline = { at: this.#clock.now() + ms, reached, live: !this.#isOver };
+  /** Calls `reached` once, `ms` from `now`, unless it is cleared before. `Infinity` never comes, nor does what is set after the end. */
+  set(ms: number, reached: () => void, now: number = this.#clock.now()): Deadline {
+    const deadline: Deadline = { at: now + ms, reached, live: !this.#isOver };
     if (deadline.live && deadline.at !== Number.POSITIVE_INFINITY) {
       this.#open.push(deadline);
       if (deadline.at < this.#timerAt) this.#arm(deadline.at);

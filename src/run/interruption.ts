@@ -51,8 +51,8 @@ export class Interruption {
   }
 
   #off(listener: (cause: InterruptionCause) => void): void {
-    const place = this.#listeners.lastIndexOf(listener);
-    if (place !== -1) this.#listeners.splice(place, 1);
+    if (this.#listeners.at(-1) === listener) this.#listeners.pop();
+    else this.#listeners = this.#listeners.filter(other => other !== listener);
   }
 
   /** The promise's value, or `STOPPED` as soon as the turn is stopped; what the promise does after that is ignored. */

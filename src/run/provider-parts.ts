@@ -51,8 +51,10 @@ function isRecord(value: unknown): value is object {
 
 /** Metadata as a message has it. */
 export function options(metadata: Metadata): { providerOptions?: NonNullable<Metadata> } {
-  return metadata === undefined ? {} : { providerOptions: metadata };
+  return metadata === undefined ? NO_OPTIONS : { providerOptions: metadata };
 }
+
+const NO_OPTIONS = Object.freeze({});
 
 /** A file that the model made. Bytes become base64 text. */
 export function fileOf({ type, mediaType, data, providerMetadata }: FilePart): AssistantContent {

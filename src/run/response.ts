@@ -187,20 +187,13 @@ export class ResponseBuilder {
       ids?.add(callId);
       return { callId, toolName, inputText, input: deepFreeze(parsedObject(inputText)) };
     });
-    const content: AssistantContent[] = [];
-    for (const block of this.#blocks) {
-      if (block.kind === 'call') {
-        const { callId, toolName, input } = calls[block.place]!;
-        content.push({
-          type: 'tool-call',
-          toolCallId: callId,
-          toolName,
-          input,
-          ...options(this.#calls[block.place]!.metadata),
-        });
-      } else if (block.kind === 'part') content.push(block.part);
-      else if (block.text !== '' || block.metadata !== undefined) content.push(textPart(block));
-    }
+    const content = this.#blocks.filter(isKept).map((block): AssistantContent => {
+      if (block.kind === 'part') return block.part;
+      if (block.kind !== 'call') return textPart(block);
+      const { callId, toolName, input } = calls[block.place]!;
+      const { metadata } = this.#calls[block.place]!;
+      return { type: 'tool-call', toolCallId: callId, toolName, input, ...options(metadata) };
+    });
     const text = this.#text();
     return {
       message: frozenMessage(content),
@@ -294,6 +287,11 @@ export class ResponseBuilder {
   }
 }
 
+/** Whether a block says anything that goes into the history. */
+function isKept(block: Block): boolean {
+  return block.kind === 'call' || block.kind === 'part' || block.text !== '' || block.metadata !== undefined;
+}
+
 /** What a call without a name is called by: providers refuse a history with none. */
 const UNNAMED = 'unnamed';
 
@@ -341,6 +339,12 @@ function parsedObject(text: string): unknown {
   } catch {
     return {};
   }
+}
+
+/** Whether the history holds `{}` as the arguments of a call. */
+export function hasNoArguments({ input }: Pick<RequestedCall, 'input'>): boolean {
+  for (const _name in input as object) return false;
+  return true;
 }
 
 /** The deepest that arguments may be nested: results may be no deeper, and what copies them must not run out of stack. */

@@ -74,7 +74,8 @@ export function textLeftOut(whole: ModelResult, shown: ModelResult): string | un
 }
 
 function withOutput(result: ModelResult, output: ToolResultOutput): ModelResult {
-  return { ...result, output: deepFreeze(output) };
+  deepFreeze(output);
+  return output === result.output ? result : { ...result, output };
 }
 
 function uncarriable(problem: unknown): ModelResult {

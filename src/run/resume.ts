@@ -6,7 +6,7 @@ import type { LimitReached } from '../errors.ts';
 import type { CallOutcome } from '../journal/journal.ts';
 import type { AssistantMessage, FinishReason, ToolResultOutput, Usage } from '../model/model.ts';
 import type { Shown } from './repeat.ts';
-import { type ModelResponse, type RequestedCall, saysNothing } from './response.ts';
+import { hasNoArguments, type ModelResponse, type RequestedCall, saysNothing } from './response.ts';
 import { outputText } from './result.ts';
 
 /** A result that stands in the journal. */
@@ -99,8 +99,9 @@ export function responseFromRecord(record: {
 /** Arguments that are no JSON object: the history cannot hold them, and a process that takes the turn up must refuse them again. */
 export function unparsedOf(calls: readonly RequestedCall[]): { readonly unparsed?: [string, string][] } {
   let unparsed: [string, string][] | undefined;
-  for (const { callId, input, inputText } of calls) {
-    if (inputText === '{}' || Object.keys(input as object).length > 0) continue;
+  for (const call of calls) {
+    const { callId, inputText } = call;
+    if (inputText === '{}' || !hasNoArguments(call)) continue;
     const text: unknown = inputText; // a provider may have given no text at all
     unparsed ??= [];
     unparsed.push([callId, typeof text === 'string' ? text : '']);

@@ -22,10 +22,20 @@ export async function requestModel(turn: TurnContext, step: StepRequest): Promis
   for (let attempt = 1; ; attempt++) {
     const builder = new ResponseBuilder();
     if (turn.interruption.cause !== undefined) return { kind: 'stopped', partial: builder };
-    const attempted = await attemptRequest(turn, step, modelRequest(turn, step), builder);
+    const request = modelRequest(turn, step);
+    let failure: AttemptFailure | undefined;
+    try {
+      if (turn.behaviour.stream) failure = await stream(turn, step, request, builder);
+      else takeWhole(await turn.interruption.race(turn.mode.model.doGenerate(request)), builder);
+      if (turn.interruption.cause !== undefined) return { kind: 'stopped', partial: builder };
+      failure ??= givenUp(builder);
+      if (failure === undefined)
+        return { kind: 'response', response: builder.build(turn.hasCallId), attempts: attempt };
+    } catch (cause) {
+      // Whatever the provider throws or sends, it is why the attempt failed.
+      failure = { kind: builder.text() === '' ? 'request_failed' : 'stream_broken', cause };
+    }
     if (turn.interruption.cause !== undefined) return { kind: 'stopped', partial: builder };
-    if (attempted.response !== undefined) return { kind: 'response', response: attempted.response, attempts: attempt };
-    const { failure } = attempted;
     const delayMs = retryDelay(failure, attempt, turn.behaviour.modelRetries, turn.random(), turn.clock.now());
     if (delayMs === undefined) return { kind: 'failed', error: modelError(failure, attempt), partial: builder };
     const retrying: JournalEntry = {
@@ -49,28 +59,9 @@ interface AttemptFailure {
   readonly cause: unknown;
 }
 
-type Attempt =
-  | { readonly response: ModelResponse; readonly failure?: undefined }
-  | { readonly response?: undefined; readonly failure: AttemptFailure };
-
-/** One request. Whatever the provider throws or sends, it comes back as a value. */
-async function attemptRequest(
-  turn: TurnContext,
-  step: StepRequest,
-  request: ModelRequest,
-  builder: ResponseBuilder,
-): Promise<Attempt> {
-  try {
-    const failure = turn.behaviour.stream
-      ? await stream(turn, step, request, builder)
-      : takeWhole(await turn.interruption.race(turn.mode.model.doGenerate(request)), builder);
-    if (failure !== undefined) return { failure };
-    if (builder.gaveUp)
-      return { failure: { kind: 'provider_error', cause: new Error('it finished with an error and no content') } };
-    return { response: builder.build(turn.hasCallId) };
-  } catch (cause) {
-    return { failure: { kind: builder.text() === '' ? 'request_failed' : 'stream_broken', cause } };
-  }
+function givenUp({ gaveUp }: ResponseBuilder): AttemptFailure | undefined {
+  if (!gaveUp) return undefined;
+  return { kind: 'provider_error', cause: new Error('it finished with an error and no content') };
 }
 
 type WholeResponse = Awaited<ReturnType<LanguageModel['doGenerate']>>;

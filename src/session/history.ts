@@ -13,6 +13,7 @@ import {
   addUsage,
   type Message,
   NO_USAGE,
+  type ToolCallPart,
   type ToolMessage,
   type ToolResultPart,
   type Usage,
@@ -231,8 +232,12 @@ function openTurn(
 function beginStep(turn: OpenTurn, stepId: string): void {
   turn.begun += 1;
   turn.step = {
-    ...{ stepId, response: undefined, isAnnounced: false, isCommitted: false },
-    ...{ started: new Set(), results: new Map() },
+    stepId,
+    response: undefined,
+    isAnnounced: false,
+    isCommitted: false,
+    started: new Set(),
+    results: new Map(),
   };
 }
 
@@ -269,14 +274,13 @@ export function batchOf(message: AssistantMessage): number | undefined {
 
 /** The tool message that answers the calls of an assistant message, in call order; `undefined` where it has none. */
 function answerOf(message: AssistantMessage, results: ReadonlyMap<string, Completed>): ToolMessage | undefined {
-  const content: ToolResultPart[] = [];
-  for (const part of message.content) {
-    if (part.type !== 'tool-call' || part.providerExecuted === true) continue;
-    const result = results.get(part.toolCallId);
-    if (result === undefined) throw new Error(`step is done, but call ${part.toolCallId} has no result`);
-    content.push(toolResultPart(result));
-  }
-  if (content.length === 0) return undefined;
+  const calls = message.content.filter(part => part.type === 'tool-call' && part.providerExecuted !== true);
+  if (calls.length === 0) return undefined;
+  const content = (calls as ToolCallPart[]).map(({ toolCallId }) => {
+    const result = results.get(toolCallId);
+    if (result === undefined) throw new Error(`step is done, but call ${toolCallId} has no result`);
+    return toolResultPart(result);
+  });
   return Object.freeze({ role: 'tool' as const, content: Object.freeze(content) as ToolResultPart[] });
 }
 
