@@ -10,6 +10,7 @@ const root = join(import.meta.dirname, '..');
 const EXPECTED: Readonly<Record<string, string>> = {
   'ai-sdk.ts': 'tool-book: output-available "booked for 2"',
   'gates.ts': 'told: permission denied: a rule forbids fs.write on .env',
+  'host.ts': 'asked again: the same turn, new: false',
   'limits.ts': 'failed: calls, 8 asked for, 7 allowed, 6 run',
   'middleware.ts': 'weather done after 3 attempts',
   'modes.ts': 'then with: read, edit at temperature 0',

@@ -51,7 +51,7 @@ export class OpenHost implements Host {
   #closing: Promise<void> | undefined;
 
   constructor(parts: HostParts) {
-    const { rig, mailbox, keepMs } = parts;
+    const { rig, engine, mailbox, keepMs } = parts;
     const { store, clock, gateTimeoutMs } = rig;
     this.#parts = parts;
     this.loops = Object.freeze(
@@ -60,7 +60,9 @@ export class OpenHost implements Host {
     const watch = watchOf(store, mailbox, clock);
     this.#digests = new Digests(store);
     this.#feeds = new Feeds({ store, watch, clock });
-    this.#worker = new Worker(rig, { mailbox, watch, clock, gateTimeoutMs, keepMs }, this.#feeds);
+    this.#worker = new Worker(rig, { mailbox, watch, clock, gateTimeoutMs, keepMs }, this.#feeds, ref =>
+      engine.start(ref),
+    );
   }
 
   /** How many sessions live in this process. @internal */

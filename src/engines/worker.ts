@@ -25,9 +25,17 @@ export class Worker {
   readonly #feeds: Feeds;
   readonly #lodgers = new Map<string, Lodger>();
   readonly #ending = new Set<Promise<void>>();
+  readonly #start: (ref: TurnRef) => Promise<void>;
   #isClosing = false;
 
-  constructor(rig: Pick<Rig, 'open' | 'store' | 'clock'>, parts: LiveParts, feeds: Feeds) {
+  /** `start` has a turn started that may have been before. */
+  constructor(
+    rig: Pick<Rig, 'open' | 'store' | 'clock'>,
+    parts: LiveParts,
+    feeds: Feeds,
+    start: (ref: TurnRef) => Promise<void>,
+  ) {
+    this.#start = start;
     this.#rig = rig;
     this.#parts = parts;
     this.#feeds = feeds;
@@ -52,6 +60,7 @@ export class Worker {
     try {
       if (this.#isClosing) return { status: 'released' };
       outcome = await lodger.live.run(turnId, signals);
+      if (outcome.status === 'done') await this.#startWaiting(lodger.live.session);
       return outcome;
     } finally {
       lodger.isRunning = false;
@@ -65,6 +74,11 @@ export class Worker {
     this.#isClosing = true;
     await Promise.all([...this.#lodgers].map(([sessionId, lodger]) => this.#leave(sessionId, lodger, graceMs)));
     await Promise.all(this.#ending);
+  }
+
+  /** Whoever left an input here may have ended before it had its turn started. */
+  async #startWaiting(session: Session): Promise<void> {
+    for (const turnId of session.driver.waiting) await this.#start({ sessionId: session.id, turnId });
   }
 
   /** The session, alive; `undefined` where the store has none. One that another process has gone on with meanwhile is opened anew. */

@@ -63,6 +63,11 @@ export class SessionDriver {
     return this.#parts.state.inputIds.has(id) || this.#parts.inbox.holds(id);
   }
 
+  /** The inputs that wait for a turn of their own. */
+  get waiting(): readonly string[] {
+    return this.#parts.inbox.waiting;
+  }
+
   /** Whether something is still to be done about this input, or this turn. */
   isOpen(id: string): boolean {
     return this.openTurnId === id || this.#parts.inbox.holds(id);

@@ -86,6 +86,11 @@ export class Inbox {
     this.#queue.splice(this.#queue.indexOf(job), 1);
   }
 
+  /** The turns that wait, the next one first. */
+  get waiting(): readonly string[] {
+    return this.#queue.map(({ turnId }) => turnId);
+  }
+
   /** Whether this input waits: for a turn of its own, or for the running turn to take it in. */
   holds(inputId: string): boolean {
     return this.find(inputId) !== undefined || this.#steers.some(steer => steer.inputId === inputId);
