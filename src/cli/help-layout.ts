@@ -2,6 +2,7 @@
 import type { Argument, Command, HelpConfiguration, Option } from 'commander';
 
 export const HELP_LAYOUT: HelpConfiguration = {
+  minWidthToWrap: 10,
   optionTerm: ({ flags }: Option) => flags.replace(/[<>]/g, ''),
   optionDescription: withChoices,
   argumentTerm: (argument: Argument) => argument.name(),

@@ -35,12 +35,12 @@ export class SessionPage {
   }
 
   /** What the session is. */
-  head(session: ListedSession, { model, workspace }: Partial<RunSettings>): void {
+  head(session: ListedSession, { loop, model, workspace }: Partial<RunSettings>): void {
     const { sessionId, state, turns, calls, updatedAt } = session;
     const age = showAge(this.#host.clock.now() - updatedAt);
     const counts = [counted(turns, 'turn'), counted(calls, 'call')];
     const facts = [stateWord(state), ...counts, age === 'now' ? 'now' : `${age} ago`];
-    const where = [model, workspace].filter(fact => fact !== undefined);
+    const where = [loop, model, workspace].filter(fact => fact !== undefined);
     this.#line([`session ${sessionId}`, ...facts, ...where], 'dim');
   }
 

@@ -22,7 +22,7 @@ const LEAST_REDRAW_MS = 30;
 
 /** The most calls in the live area, and the rows of a window that are never used for them. */
 const MOST_CALL_ROWS = 8;
-const ROWS_KEPT_FREE = 4;
+const ROWS_KEPT_FREE = 5;
 
 /** The most empty rows at the beginning of the live area. */
 const MOST_EMPTY_ROWS = 2;
