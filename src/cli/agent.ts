@@ -36,18 +36,21 @@ export interface Agent {
 
 type Given = Pick<TurnOptions, 'stream' | 'json' | 'quiet'>;
 
-/** The agent for these settings. Throws `UsageError` for what cannot be had as asked. */
+/**
+ * The agent for these settings. Of a file with several loops one has to be meant, unless it is for all of them. Throws `UsageError` for what cannot be had as asked.
+ */
 export async function agentFor(
   settings: RunSettings,
   options: Given,
   host: Host,
   secrets: SecretFilter,
+  which: 'one' | 'all' = 'one',
 ): Promise<Agent> {
   const { loop } = settings;
   if (loop === undefined) return ownAgent(settings, options, host);
   const file = await loadLoopFile(loop);
   learnSecrets(file, secrets);
-  return fileAgent(file, settings, options, host);
+  return fileAgent(which === 'one' ? { ...file, loop: requireLoop(file) } : file, settings, options, host);
 }
 
 /** What the tools of a configuration may read and nobody may see. Only those that are listed can be known. */
@@ -98,8 +101,7 @@ async function fileAgent(file: LoopFile, settings: RunSettings, options: Given, 
     settings.model === undefined ? undefined : await chooseModel(settings.model, host.env, isWatched(options, host));
   const servers = await serverTools(settings.mcp);
   const loops = config.loops.map(loop => adapted(loop, { chosen, servers, settings, options }));
-  const meant = requireLoop(file).name;
-  const loop = loops.find(({ name }) => name === meant)!;
+  const loop = loops.find(({ name }) => name === file.loop?.name) ?? loops[0]!;
   const workspace = settings.workspace ?? config.workspace ?? '.';
   const { store, gate, workspace: _, ...rest } = config;
   const needsFolder = loop.tools().some(({ requires }) => requires.includes('workspace'));

@@ -7,6 +7,7 @@ import { declareInit } from './commands/init.ts';
 import { declareReport } from './commands/report.ts';
 import { declareResume } from './commands/resume.ts';
 import { declareRun } from './commands/run.ts';
+import { declareServe, declareWorker } from './commands/serve.ts';
 import { declareSessions } from './commands/sessions.ts';
 import { SESSION_WORDS, withExamples } from './commands/shared.ts';
 import { declareShow } from './commands/show.ts';
@@ -29,6 +30,8 @@ const COMMANDS: readonly (readonly [name: string, declare: (command: Command, ch
   ['resume', declareResume],
   ['answer', declareAnswer],
   ['report', declareReport],
+  ['serve', declareServe],
+  ['worker', declareWorker],
   ['check', declareCheck],
   ['init', declareInit],
   ['completion', declareCompletion],
@@ -112,6 +115,8 @@ function explain({ code, message }: CommanderError, command: Command): string {
       return named === 'ID'
         ? `say which session: "looprig ${command.name()} ID", or "looprig ${command.name()} last" for the latest`
         : `looprig ${command.name()} needs ${named}: "${help}" says more`;
+    case 'commander.missingMandatoryOptionValue':
+      return `looprig ${command.name()} needs ${withoutValue(named)}: "${help}" says more`;
     case 'commander.excessArguments':
       return `looprig ${command.name()} takes fewer words: "${help}" says which`;
     default:

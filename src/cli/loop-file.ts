@@ -44,7 +44,7 @@ export async function loadLoopFile(given: string): Promise<LoopFile> {
 }
 
 /** The configuration of a folder; `undefined` where it has none. */
-async function findLoopFile(folder: string): Promise<string | undefined> {
+export async function findLoopFile(folder: string): Promise<string | undefined> {
   const there = await readdir(folder).catch((): string[] => []);
   const name = NAMES.find(known => there.includes(known));
   return name === undefined ? undefined : join(folder, name);

@@ -162,7 +162,7 @@ interface RigParts {
 }
 
 /** What `--approve` makes of a gate. What its rules forbid stays forbidden. */
-function gateFor(approval: Approval, gate: GateOptions | undefined): GateOptions {
+export function gateFor(approval: Approval, gate: GateOptions | undefined): GateOptions {
   if (approval !== 'all') return { ...gate, ask: approval === 'ask' };
   return { ...gate, ask: false, rules: [...(gate?.rules ?? []), { action: '*', decision: 'allow' }] };
 }

@@ -108,6 +108,22 @@ export type AnswerWord = 'yes' | 'no' | 'always';
 
 export const ANSWER_WORDS: readonly AnswerWord[] = ['yes', 'no', 'always'];
 
+/** What `looprig worker` was asked to do. */
+export interface WorkerOptions extends TurnOptions {
+  /** The URL of an engine. */
+  readonly engine: string;
+}
+
+/** What `looprig serve` was asked to do. */
+export interface ServeOptions extends TurnOptions {
+  readonly host: string;
+  readonly port: number;
+  /** `undefined`: that of the environment, or none. */
+  readonly token: string | undefined;
+  /** `undefined`: turns run in this process. */
+  readonly engine: string | undefined;
+}
+
 /** What `looprig report` was asked to write. */
 export interface ReportOptions extends LookOptions {
   readonly session: string;

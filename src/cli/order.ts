@@ -6,9 +6,11 @@ import type {
   ReportOptions,
   ResumeOptions,
   RunOptions,
+  ServeOptions,
   SessionsOptions,
   Shell,
   ShowOptions,
+  WorkerOptions,
 } from './options.ts';
 
 export type Order =
@@ -20,6 +22,8 @@ export type Order =
   | { readonly command: 'resume'; readonly options: ResumeOptions }
   | { readonly command: 'answer'; readonly options: AnswerOptions }
   | { readonly command: 'report'; readonly options: ReportOptions }
+  | { readonly command: 'serve'; readonly options: ServeOptions }
+  | { readonly command: 'worker'; readonly options: WorkerOptions }
   | { readonly command: 'check'; readonly options: CheckOptions }
   | { readonly command: 'init'; readonly options: InitOptions }
   | { readonly command: 'completion'; readonly options: { readonly shell: Shell } }

@@ -57,6 +57,10 @@ async function carryOut(order: Order, host: Host, secrets: SecretFilter): Promis
       return (await import('./answer-command.ts')).answerCommand(order.options, host, secrets);
     case 'report':
       return (await import('./report-command.ts')).reportCommand(order.options, host, secrets);
+    case 'serve':
+      return (await import('./serve-command.ts')).serveCommand(order.options, host, secrets);
+    case 'worker':
+      return (await import('./serve-command.ts')).workerCommand(order.options, host, secrets);
     case 'check':
       return (await import('./check-command.ts')).checkCommand(order.options, host, secrets);
     case 'init':

@@ -100,7 +100,19 @@ describe('the program', () => {
 
 it('the document of the command line says what the help says: commands, options, variables, exit statuses', async () => {
   const document = await readFile(new URL('../../docs/command-line.md', import.meta.url), 'utf8');
-  const commands = ['run', 'sessions', 'show', 'resume', 'answer', 'report', 'check', 'init', 'completion'];
+  const commands = [
+    'run',
+    'sessions',
+    'show',
+    'resume',
+    'answer',
+    'report',
+    'serve',
+    'worker',
+    'check',
+    'init',
+    'completion',
+  ];
   const helps = await Promise.all(
     [[], ...commands.map(command => [command])].map(args => runProgram([...args, '--help'])),
   );

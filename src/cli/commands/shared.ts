@@ -63,8 +63,8 @@ export const modeOption = (): Option =>
     'how it works: base or read-only, or a mode of your own loop (default: as the loop begins, or the session was)',
   ).helpGroup(GROUP.bounds);
 
-/** The options of whatever runs turns, in the order of the help. */
-export function turnOptions(): readonly Option[] {
+/** The options that say what does the work, in the order of the help. */
+export function agentOptions(): readonly Option[] {
   return [
     loopOption().helpGroup(GROUP.work),
     valued('--workspace <DIR>', 'the folder to work in (default: this one, or that of the session)').helpGroup(
@@ -90,6 +90,13 @@ export function turnOptions(): readonly Option[] {
       '--mcp <SERVER>',
       'offer the tools of an MCP server: a command in quotes, or an address; may be given again',
     ).helpGroup(GROUP.bounds),
+  ];
+}
+
+/** The options of whatever runs turns before a person's eyes. */
+export function turnOptions(): readonly Option[] {
+  return [
+    ...agentOptions(),
     flag('--hide-reasoning', 'do not show what the model thinks').helpGroup(GROUP.shown),
     jsonOption('events on standard output, one a line, then the result').helpGroup(GROUP.shown),
     flag('--quiet', 'the answer and nothing else').helpGroup(GROUP.shown),
