@@ -92,14 +92,20 @@ export class PostgresServer {
 
   /** Runs one statement on a connection of its own, and gives its rows. */
   async query(url: string, text: string, values: readonly unknown[] = []): Promise<Record<string, unknown>[]> {
-    const client = new pg.Client({ connectionString: url });
-    client.on('error', () => undefined);
-    await client.connect();
+    const client = await this.connect(url);
     try {
       return (await client.query(text, [...values])).rows;
     } finally {
       await client.end();
     }
+  }
+
+  /** A connection of its own, to be ended by whoever asked for it. */
+  async connect(url: string): Promise<pg.Client> {
+    const client = new pg.Client({ connectionString: url });
+    client.on('error', () => undefined);
+    await client.connect();
+    return client;
   }
 
   /** Starts the server on what it has, on the port that it had; also after `kill`. Returns when it takes connections. */

@@ -29,7 +29,7 @@ export interface Statement {
 export type Row = Readonly<Record<string, unknown>>;
 
 /** How long to wait for an answer beyond the server's own limit, in milliseconds: then the way to it is broken. */
-const GRACE_MS = 5_000;
+const GRACE_MS = 2_000;
 
 /** The pauses between attempts to reach a database that is lost, in milliseconds: each twice the one before. */
 const FIRST_PAUSE_MS = 20;
