@@ -17,6 +17,7 @@ export default defineConfig({
     css: true, // a report holds its style sheet
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     testTimeout: 20_000,
+    hookTimeout: 60_000, // servers of other people are started in hooks
     reporters: ['default', './scripts/closing-line-reporter.ts'],
   },
 });

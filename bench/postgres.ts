@@ -86,7 +86,7 @@ const whole = (value: number): string => Math.round(value).toLocaleString('en-US
 const server = await PostgresServer.start(['shared_buffers=128MB']);
 const url = await server.createDatabase();
 const [bare, store] = await Promise.all([bareAppender(url), storeAppender(url)]);
-for (const appender of [bare, store]) await rateOf(appender, 10, 100);
+await Promise.all([rateOf(bare, 1, 500), rateOf(store, 50, 20)]);
 
 /** In turns, append by append. */
 async function alone(appends: number): Promise<void> {

@@ -1,6 +1,6 @@
 /** The statement that appends: it checks where each journal ends, moves the end, and keeps the records, all or nothing of each append. */
-import type { Statement } from './database.ts';
 import type { SessionKey } from './keys.ts';
+import type { Statement } from './line.ts';
 
 /** One append: its records are one row. */
 export interface Append extends SessionKey {
@@ -29,7 +29,7 @@ const FILLING = [null, null, -1, null, null, null, null, null];
 
 const texts = new Map<string, string>();
 
-/** Appends a group of different sessions; gives the keys of those that were taken. An append that is stale is left out. */
+/** Appends a group of different sessions, and counts those that were taken; of several it gives the keys too. An append that is stale is left out. */
 export function appendStatement(format: Format, group: readonly Append[]): Statement {
   const [only] = group;
   return group.length === 1 && only !== undefined && only.expectedSeq > 0
@@ -52,8 +52,7 @@ function onward({ schema, version }: Format, { key, expectedSeq, count, lastAt, 
         RETURNING checksum
       )
       INSERT INTO ${schema}.append (session, last_seq, first_seq, checksum, records)
-      SELECT $1, $2::bigint + $3::bigint, $2::bigint + 1, checksum, $6 FROM moved
-      RETURNING session AS key`,
+      SELECT $1, $2::bigint + $3::bigint, $2::bigint + 1, checksum, $6 FROM moved`,
     values: [key, expectedSeq, count, digest, lastAt, text],
   };
 }

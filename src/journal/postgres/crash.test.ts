@@ -53,7 +53,8 @@ async function requireWhole(store: JournalStore, acknowledged: ReadonlyMap<strin
     for await (const { seq } of store.read(id, 1)) seqs.push(seq);
     expect(seqs).toEqual(numbers(1, seqs.length));
     expect(seqs.length).toBeGreaterThanOrEqual(last);
-    expect((await store.find(id))?.lastSeq).toBe(seqs.length);
+    // The server may still carry out the last statement of a process that is gone.
+    expect((await store.find(id))?.lastSeq).toBeGreaterThanOrEqual(seqs.length);
     total += seqs.length;
   }
   return total;

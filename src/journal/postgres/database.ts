@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientBase, Pool, PoolConfig } from 'pg';
 import { JournalError } from '../../errors.ts';
 import { areOtherTables, closed, type FailurePlace, failureOf, isLost } from './failure.ts';
+import { Line, type Statement } from './line.ts';
 import type { ResolvedOptions, Target } from './options.ts';
 import { loadPg } from './package.ts';
 import {
@@ -17,13 +18,6 @@ import {
   versionOf,
   type Wanted,
 } from './schema.ts';
-
-/** A statement. One with a name is prepared once a connection. */
-export interface Statement {
-  readonly name?: string;
-  readonly text: string;
-  readonly values: readonly unknown[];
-}
 
 /** A row, by the names of its columns. */
 export type Row = Readonly<Record<string, unknown>>;
@@ -39,10 +33,11 @@ const LONGEST_PAUSE_MS = 1_000;
 const SETTINGS = `SELECT set_config('statement_timeout', $1, false),
   CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', false) END`;
 
-interface Pools {
-  /** One connection, so that appends never wait for readers. */
-  readonly appends: Pool;
-  readonly others: Pool;
+/** What a statement did. */
+export interface Done {
+  readonly rows: readonly Row[];
+  /** How many rows it gave or wrote. */
+  readonly count: number;
 }
 
 export class Database {
@@ -51,8 +46,11 @@ export class Database {
   readonly #target: Target;
   readonly #options: ResolvedOptions;
   readonly #wanted: Wanted;
-  #opening: Promise<Pools> | undefined;
-  #pools: Pools | undefined;
+  /** For appends alone, so that they never wait for readers. */
+  readonly #appends: Line;
+  #opening: Promise<Pool> | undefined;
+  /** For everything else. */
+  #pool: Pool | undefined;
   #isClosed = false;
 
   constructor(options: ResolvedOptions, shard: number, migrations: readonly Migration[] = MIGRATIONS) {
@@ -64,6 +62,7 @@ export class Database {
     this.#target = target;
     this.#options = options;
     this.#wanted = { shard, shards: options.targets.length, migrations };
+    this.#appends = new Line(this.config, client => this.#configure(client));
   }
 
   /** The version of the tables that this program knows. */
@@ -76,7 +75,7 @@ export class Database {
     const patience = this.patience();
     for (;;) {
       try {
-        return await this.#run('others', statement);
+        return await this.attempt(statement);
       } catch (cause) {
         await patience.pause(cause);
       }
@@ -84,17 +83,23 @@ export class Database {
   }
 
   /** Runs a statement once. Throws what `pg` throws. */
-  async attempt(statement: Statement): Promise<readonly Row[]> {
-    return this.#run('others', statement);
+  async attempt({ name, text, values }: Statement): Promise<readonly Row[]> {
+    this.#requireOpen();
+    const query = { ...(name !== undefined && { name }), text, values: [...values] };
+    const { rows } = await using(this.#pool ?? (await this.#opened()), client => client.query(query));
+    return rows;
   }
 
   /**
    * Runs a statement once, on the connection for appends. Throws what `pg` throws. `onSent` hears when the statement is on its way: what
    * fails after that may have happened.
    */
-  async write(statement: Statement, onSent: () => void): Promise<readonly Row[]> {
+  async write(statement: Statement, onSent: () => void): Promise<Done> {
+    this.#requireOpen();
+    if (this.#pool === undefined) await this.#opened();
     try {
-      return await this.#run('appends', statement, onSent);
+      const { rows, rowCount } = await this.#appends.ask(statement, onSent);
+      return { rows, count: rowCount ?? 0 };
     } catch (cause) {
       if (areOtherTables(cause)) await this.#requireFormat();
       throw cause;
@@ -103,18 +108,18 @@ export class Database {
 
   /** How long something may be tried again. */
   patience(): Patience {
-    return new Patience(this.#pools === undefined ? 0 : this.#options.reconnectMs, this.place, () => this.#isClosed);
+    return new Patience(this.#pool === undefined ? 0 : this.#options.reconnectMs, this.place, () => this.#isClosed);
   }
 
   /** Brings the tables up to date, whether or not the store does so by itself. */
   async migrate(): Promise<Migrated> {
-    const pools = await this.#connect();
+    const pool = await this.#makePool();
     try {
-      return await this.#migrate(pools);
+      return await this.#migrate(pool);
     } catch (cause) {
       throw failureOf(cause, this.place);
     } finally {
-      await end(pools);
+      await pool.end();
     }
   }
 
@@ -133,8 +138,9 @@ export class Database {
   /** Lets go of all connections, after what is under way. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    const pools = await this.#opening?.catch(() => undefined);
-    if (pools !== undefined) await end(pools);
+    const pool = await this.#opening?.catch(() => undefined);
+    this.#appends.end();
+    await pool?.end();
   }
 
   /** Connects, and makes or checks the tables, where that has not been done. */
@@ -142,81 +148,57 @@ export class Database {
     await this.#opened();
   }
 
-  #opened(): Promise<Pools> {
+  #requireOpen(): void {
+    if (this.#isClosed) throw closed(this.place.label);
+  }
+
+  #opened(): Promise<Pool> {
     this.#opening ??= this.#open();
     return this.#opening;
   }
 
-  async #run(pool: keyof Pools, { name, text, values }: Statement, onSent?: () => void): Promise<readonly Row[]> {
-    if (this.#isClosed) throw closed(this.place.label);
-    const pools = this.#pools ?? (await this.#opened());
-    const client = await pools[pool].connect();
-    const onError = (): void => undefined; // what it was asked rejects too
-    client.on('error', onError);
-    try {
-      onSent?.();
-      const { rows } = await client.query({ ...(name !== undefined && { name }), text, values: [...values] });
-      client.release();
-      return rows;
-    } catch (cause) {
-      client.release(isLost(cause));
-      throw cause;
-    } finally {
-      client.off('error', onError);
-    }
-  }
-
   /** A store that could not be opened is opened at a later use. */
-  async #open(): Promise<Pools> {
-    let pools: Pools | undefined;
+  async #open(): Promise<Pool> {
+    let pool: Pool | undefined;
     try {
-      pools = await this.#connect();
-      await this.#prepare(pools);
-      this.#pools = pools;
-      return pools;
+      pool = await this.#makePool();
+      await this.#prepare(pool);
+      this.#pool = pool;
+      return pool;
     } catch (cause) {
       this.#opening = undefined;
-      if (pools !== undefined) await end(pools);
+      await pool?.end();
       throw failureOf(cause, this.place);
     }
   }
 
-  async #connect(): Promise<Pools> {
+  async #makePool(): Promise<Pool> {
     const { Pool } = await loadPg();
-    const onConnect = (client: ClientBase): Promise<unknown> =>
-      client.query(SETTINGS, [this.#options.statementTimeoutMs]);
-    const config = { ...this.config, onConnect, idleTimeoutMillis: 30_000, allowExitOnIdle: true };
-    const make = (max: number): Pool => {
-      const pool = new Pool({ ...config, max });
-      // An idle connection that breaks is taken out of the pool, and that is all.
-      pool.on('error', () => undefined);
-      return pool;
-    };
-    return { appends: make(1), others: make(this.#options.connections - 1) };
+    const pool = new Pool({
+      ...this.config,
+      max: this.#options.connections - 1,
+      onConnect: client => this.#configure(client),
+      idleTimeoutMillis: 30_000,
+      allowExitOnIdle: true,
+    });
+    // An idle connection that breaks is taken out of the pool, and that is all.
+    pool.on('error', () => undefined);
+    return pool;
   }
 
-  async #prepare(pools: Pools): Promise<void> {
-    const client = await pools.appends.connect();
-    client.on('error', () => undefined);
-    let version: number;
-    try {
-      version = await versionOf(client, this.place, this.#wanted);
-    } finally {
-      client.release();
-    }
+  #configure(client: ClientBase): Promise<unknown> {
+    return client.query(SETTINGS, [this.#options.statementTimeoutMs]);
+  }
+
+  async #prepare(pool: Pool): Promise<void> {
+    const version = await using(pool, client => versionOf(client, this.place, this.#wanted));
     if (version === this.version) return;
-    if (this.#options.migrate) await this.#migrate(pools);
+    if (this.#options.migrate) await this.#migrate(pool);
     else throw olderFormat(this.place, version);
   }
 
-  async #migrate(pools: Pools): Promise<Migrated> {
-    const client = await pools.appends.connect();
-    client.on('error', () => undefined);
-    try {
-      return await migrateTables(client, this.place, this.#wanted);
-    } finally {
-      client.release();
-    }
+  #migrate(pool: Pool): Promise<Migrated> {
+    return using(pool, client => migrateTables(client, this.place, this.#wanted));
   }
 
   /** Throws where another program has changed the tables since they were opened. */
@@ -255,6 +237,19 @@ function olderFormat({ label, schema }: FailurePlace, version: number): JournalE
   return new JournalError('store_failed', message);
 }
 
-async function end({ appends, others }: Pools): Promise<void> {
-  await Promise.all([appends.end(), others.end()]);
+/** Does something with a connection of the pool, which loses it if that fails. */
+async function using<T>(pool: Pool, work: (client: ClientBase) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  const onError = (): void => undefined; // what it was asked rejects too
+  client.on('error', onError);
+  try {
+    const result = await work(client);
+    client.release();
+    return result;
+  } catch (cause) {
+    client.release(true);
+    throw cause;
+  } finally {
+    client.off('error', onError);
+  }
 }

@@ -2,11 +2,9 @@
  * The one connection on which a process hears what is new in a database. It is there while anybody watches, keeps no process alive, and is made anew
  * where it is lost. Then, and every few seconds, the database is asked where the sessions stand that are watched.
  */
-import { Socket } from 'node:net';
-import type { Client } from 'pg';
 import type { StoreNews } from '../mailbox.ts';
 import type { Database, Row } from './database.ts';
-import { loadPg } from './package.ts';
+import { Line } from './line.ts';
 
 /** How often the database is asked, in milliseconds, beside being listened to. */
 const LOOK_MS = 2_000;
@@ -14,9 +12,6 @@ const LOOK_MS = 2_000;
 /** The pauses before the connection is made again, in milliseconds: each twice the one before. */
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 2_000;
-
-/** How long the end of a connection may take, in milliseconds. */
-const GOODBYE_MS = 1_000;
 
 /** Who is told. */
 export interface Ears {
@@ -78,38 +73,29 @@ export class Listener {
 
   /** Listens on one connection until nobody watches any more. Throws when the connection is lost. */
   async #listen(): Promise<void> {
-    const { Client } = await loadPg();
     // Tables are made before they are asked.
     await this.#database.open();
-    const socket = new Socket();
-    const client = new Client({ ...this.#database.config, stream: () => socket });
-    let lost: Error | undefined;
-    client.on('error', cause => {
-      lost = cause;
-      this.#wake?.();
+    const line = new Line(this.#database.config, async client => {
+      client.on('notification', ({ payload = '' }) => this.#ears.hear(payload));
+      client.on('error', () => this.#wake?.());
     });
-    client.on('notification', ({ payload = '' }) => this.#ears.hear(payload));
     const listened = new Set<string>();
     try {
-      await client.connect();
-      socket.unref();
-      while (!this.#isOver && this.#ears.sessions().length > 0) {
+      do {
         const channels = [...this.#channels].filter(channel => !listened.has(channel));
-        if (channels.length > 0) await client.query(channels.map(channel => `LISTEN ${channel}`).join('; '));
+        if (channels.length > 0)
+          await line.ask({ text: channels.map(name => `LISTEN ${name}`).join('; '), values: [] });
         for (const channel of channels) listened.add(channel);
-        await this.#look(client);
+        await this.#look(line);
         if ([...this.#channels].every(channel => listened.has(channel))) await this.#pause(LOOK_MS);
-        if (lost !== undefined) throw lost;
-      }
+      } while (line.isConnected && !this.#isOver && this.#ears.sessions().length > 0);
     } finally {
-      // Not waited for: where the way to the server is broken, it takes minutes.
-      client.end().catch(() => undefined);
-      setTimeout(() => socket.destroy(), GOODBYE_MS).unref();
+      line.end();
     }
   }
 
   /** Asks where the sessions stand: what was written while nobody listened is told. */
-  async #look(client: Client): Promise<void> {
+  async #look(line: Line): Promise<void> {
     const { schema } = this.#database;
     const text = `
       SELECT key,
@@ -117,7 +103,7 @@ export class Listener {
         (SELECT max(id) FROM ${schema}.mail WHERE mail.session = wanted.key) AS last_mail
       FROM unnest($1::uuid[]) AS wanted (key)`;
     const sessions = this.#ears.sessions();
-    const { rows } = await client.query({ name: 'looprig_standings', text, values: [sessions] });
+    const { rows } = await line.ask({ name: 'looprig_standings', text, values: [sessions] });
     for (const row of rows) this.#compare(row);
     const watched = new Set(sessions);
     for (const key of this.#known.keys()) if (!watched.has(key)) this.#known.delete(key);

@@ -168,7 +168,7 @@ describe.runIf(HAS_POSTGRES)(`opening a PostgreSQL store${POSTGRES_LEFT_OUT}`, (
       "SELECT current_setting('synchronous_commit') AS sync, current_setting('statement_timeout') AS timeout";
     for (const rows of [
       await database.ask({ text, values: [] }),
-      await database.write({ text, values: [] }, () => {}),
+      (await database.write({ text, values: [] }, () => {})).rows,
     ]) {
       expect(rows).toEqual([{ sync: 'on', timeout: '1234ms' }]);
     }

@@ -112,8 +112,8 @@ export class AppendWriter {
   async #send(group: readonly Queued[], onSent: () => void): Promise<ReadonlySet<unknown>> {
     if (group.length === 0) return new Set();
     const appends = group.map(({ append }) => append);
-    const rows = await this.#database.write(appendStatement(this.#database, appends), onSent);
-    return new Set(rows.map(({ key }) => key));
+    const { rows, count } = await this.#database.write(appendStatement(this.#database, appends), onSent);
+    return new Set((count === group.length ? appends : rows).map(({ key }) => key));
   }
 
   async #settle(group: readonly Queued[], taken: ReadonlySet<unknown>, isUnknown: boolean): Promise<void> {
