@@ -17,7 +17,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['index.ts'],
   ['config', 'testing', 'workspace', 'middleware', 'ai', 'mcp', 'otel', 'engines', 'report'],
   ['server'],
-  ['cli'],
+  ['cli', 'studio'],
 ];
 
 /** A definition has a method that binds it: the one way up. */
@@ -31,7 +31,9 @@ const DATABASES: readonly string[] = ['journal/postgres/index.ts', 'journal/sqli
 
 /** The part of the package that runs on any platform. */
 const isCore = (file: string): boolean =>
-  !/^(cli|workspace|testing|mcp|node|server\/node|journal\/(postgres|sqlite)|engines\/(restate|pg-boss))\//.test(file);
+  !/^(cli|studio|workspace|testing|mcp|node|server\/node|journal\/(postgres|sqlite)|engines\/(restate|pg-boss))\//.test(
+    file,
+  );
 
 interface Import {
   /** Paths from `src`, with forward slashes; `to` is as written where it is a package. */
@@ -151,6 +153,17 @@ describe('the sources', () => {
     expect([...new Set(atRuntime.map(({ from }) => from))].sort()).toEqual(['mcp/child.ts', 'mcp/sdk.ts']);
     expect(own.filter(({ to }) => to === 'mcp/stdio.ts').map(({ kind }) => kind)).toEqual(['dynamic']);
     expect(imports.filter(({ from, to }) => !/^(mcp|cli)\//.test(from) && to.startsWith('mcp/'))).toEqual([]);
+  });
+
+  it('of the studio draw with reports what events come to, and take of the rest types alone', () => {
+    const own = imports.filter(({ from, to }) => from.startsWith('studio/') && !to.endsWith('.css'));
+    expect(own.length).toBeGreaterThan(20);
+    const foreign = own
+      .filter(({ to }) => !/^(studio\/|report\/|preact|events\/events\.ts$)/.test(to))
+      .filter(({ kind }) => kind !== 'type')
+      .map(({ from, to }) => `${from} -> ${to}`);
+    expect(foreign).toEqual([]);
+    expect(imports.filter(({ from, to }) => !from.startsWith('studio/') && to.startsWith('studio/'))).toEqual([]);
   });
 
   it('of reports know events, records and errors of the rest, and nobody but what shows sessions knows them', () => {

@@ -123,7 +123,7 @@ function Turn(props: {
         <>
           {told(from + place)}
           <article class="step" key={step.stepId}>
-            <StepBody step={step} turn={turn} now={now} />
+            <StepBody step={step} parallel={turn.limits.parallel} isOver={turn.end !== undefined} now={now} />
           </article>
         </>
       ))}

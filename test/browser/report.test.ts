@@ -19,7 +19,7 @@ it('a report has no serious fault, light, dark and printed, wide and narrow, and
   await using server = await servePage({ '/': reportHtml(viewOf((await sampleSession()).events)) });
   await using tab = await browser.open(server.url);
   const { page } = tab;
-  await page.setViewportSize({ width: 1_100, height: 900 });
+  await page.setViewportSize({ width: 1_000, height: 720 });
   expect(await seriousFaults(page)).toEqual([]);
   await tab.snap('report-light');
   await page.emulateMedia({ colorScheme: 'dark' });

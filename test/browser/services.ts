@@ -76,8 +76,11 @@ export interface Page {
   reload(): Promise<unknown>;
   /** Runs an expression in the page. */
   evaluate(expression: string): Promise<unknown>;
-  getByRole(role: string, options?: { readonly name: string }): Locator;
+  getByRole(role: string, options?: { readonly name: string; readonly exact?: boolean }): Locator;
   locator(selector: string): Locator;
+  getByLabel(name: string): Locator;
+  getByText(text: string | RegExp): Locator;
+  url(): string;
   screenshot(options: { readonly path: string }): Promise<unknown>;
   setViewportSize(size: { readonly width: number; readonly height: number }): Promise<void>;
   emulateMedia(options: {
@@ -90,7 +93,13 @@ export interface Page {
 
 interface Locator {
   nth(index: number): Locator;
-  getByRole(role: string, options?: { readonly name: string }): Locator;
+  locator(selector: string): Locator;
+  getByLabel(name: string): Locator;
+  focus(): Promise<void>;
+  hover(): Promise<void>;
+  selectOption(value: string): Promise<unknown>;
+  inputValue(): Promise<string>;
+  getByRole(role: string, options?: { readonly name: string; readonly exact?: boolean }): Locator;
   waitFor(options?: { readonly state?: 'visible' | 'hidden' }): Promise<void>;
   click(): Promise<void>;
   fill(text: string): Promise<void>;

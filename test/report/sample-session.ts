@@ -1,5 +1,6 @@
 /** A session as people have them: what it shows is drawn by the tests of reports and of the studio, and stands in the documents as pictures. */
 import {
+  type Clock,
   defineLoop,
   defineRig,
   type JournalStore,
@@ -8,7 +9,7 @@ import {
   type SessionEvent,
   toolError,
 } from 'looprig';
-import { type ManualClock, manualClock, type ScriptedReply, scriptedModel, scriptedTool } from 'looprig/testing';
+import { manualClock, type ScriptedReply, scriptedModel, scriptedTool } from 'looprig/testing';
 
 /** When it began. */
 const START = Date.UTC(2026, 10, 3, 9, 41, 7);
@@ -96,7 +97,7 @@ const TIMES: Readonly<Record<string, number>> = {
 };
 
 /** The loop, on a clock: its tools take their time, and do nothing. */
-function sampleLoop(clock: ManualClock): LoopDefinition {
+export function sampleLoop(clock: Clock): LoopDefinition {
   const takes = (input: object): number => {
     const key = Object.values(input).find(value => typeof value === 'string' && value in TIMES) as string | undefined;
     return key === undefined ? 300 : (TIMES[key] ?? 300);
@@ -152,9 +153,8 @@ export interface SampleSession {
 }
 
 /** Two turns: one that was answered, with approvals, an edit and a word in between; one that was interrupted. */
-export async function sampleSession(): Promise<SampleSession> {
-  const clock = manualClock(START);
-  const store = memoryStore();
+export async function sampleSession(store: JournalStore = memoryStore(), start = START): Promise<SampleSession> {
+  const clock = manualClock(start);
   const events: SessionEvent[] = [];
   const rig = defineRig({
     ...{ loops: [sampleLoop(clock)], store, clock },

@@ -4,16 +4,16 @@ import { useContext } from 'preact/hooks';
 import { callText, callWord, durationText, jsonText } from '../model/format.ts';
 import type { Span } from '../model/spans.ts';
 import type { CallView, GateView, StepView } from '../model/view.ts';
-import { Arguments, Result } from './contents.tsx';
+import { Arguments, Clipped, Result } from './contents.tsx';
 import { Icon, lookOf } from './icons.tsx';
 
 /** What a page adds to a call's details: reading a result that was kept whole, a way to the session of a delegate. */
-interface DetailsHost {
+export interface DetailsHost {
   whole(call: CallView): VNode | null;
   child(sessionId: string): VNode;
 }
 
-const Details: Context<DetailsHost | undefined> = createContext<DetailsHost | undefined>(undefined);
+export const Details: Context<DetailsHost | undefined> = createContext<DetailsHost | undefined>(undefined);
 
 export function CallDetails({
   call,
@@ -109,7 +109,7 @@ function GateFacts({ gate }: { readonly gate: GateView }): VNode {
 }
 
 /** What a call wants: an action and its target each. */
-function Requests({ requests }: { readonly requests: GateView['requests'] }): VNode {
+export function Requests({ requests }: { readonly requests: GateView['requests'] }): VNode {
   return (
     <ul class="requests">
       {requests.map(({ action, target }, index) => (
@@ -118,5 +118,17 @@ function Requests({ requests }: { readonly requests: GateView['requests'] }): VN
         </li>
       ))}
     </ul>
+  );
+}
+
+/** The beginning of a call's arguments and result, for a glance. */
+export function CallGlance({ call }: { readonly call: CallView }): VNode {
+  return (
+    <>
+      <h4>Arguments</h4>
+      <Clipped text={jsonText(call.gate?.input ?? call.input)} label="Arguments" />
+      {call.output === undefined ? null : <h4>{call.isError === true ? 'Error' : 'Result'}</h4>}
+      {call.output === undefined ? null : <Result call={call} />}
+    </>
   );
 }

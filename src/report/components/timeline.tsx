@@ -1,6 +1,6 @@
 /** The batch of a step: who ran beside whom, who waited for a person, for another call or for a slot, and how each ended. */
 import { type Context, createContext, type VNode } from 'preact';
-import { useContext } from 'preact/hooks';
+import { useContext, useState } from 'preact/hooks';
 import { callText, callWord, durationText } from '../model/format.ts';
 import { type BatchTracks, type CallTrack, type Span, ticksOf, tracksOf } from '../model/spans.ts';
 import type { CallView, StepView } from '../model/view.ts';
@@ -9,21 +9,21 @@ import { percent } from './gauges.tsx';
 import { Icon, lookOf } from './icons.tsx';
 
 /** What a page does with the rows of timelines. A document without one shows everything in them from the beginning. */
-interface RowHost {
+export interface RowHost {
   isOpen(callId: string): boolean;
   setOpen(callId: string, isOpen: boolean): void;
   /** Somebody looks at a row, with a pointer or by focus; `undefined` for nobody any more. */
   peek(call: CallView | undefined, row?: Element): void;
 }
 
-const Rows: Context<RowHost | undefined> = createContext<RowHost | undefined>(undefined);
+export const Rows: Context<RowHost | undefined> = createContext<RowHost | undefined>(undefined);
 
 /** Rows beyond this are not drawn. */
 const MOST_ROWS = 200;
 
 /** The share of the width in which people are waited for, if they were asked, and where the calls begin. */
 const ASKED_WIDTH = 0.17;
-const ASKED_GAP = 0.04;
+const ASKED_GAP = 0.055;
 
 /** The timeline of a step, as it stands at `now`; nothing for a step without calls. */
 export function Timeline({
@@ -63,7 +63,8 @@ interface Scale {
   asked(time: number): number;
 }
 
-function scaleOf({ asked, ran }: BatchTracks): Scale {
+function scaleOf({ asked, ran, tracks }: BatchTracks): Scale {
+  const hasRun = tracks.some(({ call }) => call.calledAt !== undefined);
   const start = asked === undefined ? 0 : ASKED_WIDTH + ASKED_GAP;
   const ms = Math.max(1, ran.to - ran.from);
   const share = (1 - start) / ms;
@@ -71,7 +72,7 @@ function scaleOf({ asked, ran }: BatchTracks): Scale {
   return {
     start,
     ms,
-    ticks: ticksOf(ms, asked === undefined ? 5 : 4).map(tick => ({ ms: tick, at: start + tick * share })),
+    ticks: hasRun ? ticksOf(ms, asked === undefined ? 5 : 4).map(tick => ({ ms: tick, at: start + tick * share })) : [],
     ran: time => start + (time - ran.from) * share,
     asked: time => (time - (asked?.from ?? 0)) * askedShare,
   };
@@ -86,7 +87,6 @@ function Axis({ batch: { asked, tracks }, scale }: { readonly batch: BatchTracks
         {asked === undefined ? null : (
           <>
             <text class="axis-text axis-asked" x="0" y="11">
-              <tspan class="axis-word">asked </tspan>
               {durationText(asked.to - asked.from)}
             </text>
             <svg x={percent(ASKED_WIDTH + ASKED_GAP / 2)} overflow="visible" aria-hidden="true">
@@ -100,7 +100,7 @@ function Axis({ batch: { asked, tracks }, scale }: { readonly batch: BatchTracks
           </text>
         ) : null}
         {scale.ticks
-          .filter(({ at }) => hasRun && at < 0.985)
+          .filter(({ at }) => at < 0.985)
           .map(({ ms, at }) => (
             <text key={ms} class="axis-text axis-tick" x={percent(at)} y="11">
               {durationText(ms)}
@@ -123,7 +123,12 @@ function Row({
 }): VNode {
   const host = useContext(Rows);
   const look = lookOf(call);
-  const isOpen = host?.isOpen(call.callId);
+  const [isOpen, setIsOpen] = useState(host?.isOpen(call.callId) ?? false);
+  const toggled = (rows: RowHost) => (event: { readonly currentTarget: HTMLDetailsElement }) => {
+    const { open } = event.currentTarget;
+    rows.setOpen(call.callId, open);
+    setIsOpen(open);
+  };
   const running = spans.find(({ kind }) => kind === 'running');
   const events =
     host === undefined
@@ -138,7 +143,7 @@ function Row({
     <details
       class={`call call-${look}`}
       {...(host === undefined ? {} : { open: isOpen })}
-      onToggle={event => host?.setOpen(call.callId, event.currentTarget.open)}
+      {...(host === undefined ? {} : { onToggle: toggled(host) })}
     >
       <summary class="row" {...events}>
         <span class="row-label">
@@ -168,7 +173,7 @@ function Row({
           <Waits spans={spans} />
         </span>
       </summary>
-      {host === undefined || isOpen === true ? <CallDetails call={call} spans={spans} step={step} /> : null}
+      {host === undefined || isOpen ? <CallDetails call={call} spans={spans} step={step} /> : null}
     </details>
   );
 }

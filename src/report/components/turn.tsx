@@ -36,19 +36,22 @@ export function Steered({ steered }: { readonly steered: SteeredInput }): VNode 
 /** One step: what the model said, and the calls that it asked for. */
 export function StepBody({
   step,
-  turn,
+  parallel,
+  isOver,
   now,
 }: {
   readonly step: StepView;
-  readonly turn: TurnView;
+  readonly parallel: number | undefined;
+  /** Its turn has ended. */
+  readonly isOver: boolean;
   readonly now: number;
 }): VNode {
-  const isOpen = step.endedAt === undefined && turn.end === undefined;
+  const isOpen = step.endedAt === undefined && !isOver;
   return (
     <>
       <header class="step-head">
         <h3>Step {step.step}</h3>
-        <span class="muted">{stepFigures(step, isOpen ? now : turn.endedAt)}</span>
+        <span class="muted">{stepFigures(step, isOpen ? now : undefined)}</span>
       </header>
       {step.retries.length === 0 ? null : <Retries step={step} />}
       {step.reasoning === '' ? null : (
@@ -62,7 +65,7 @@ export function StepBody({
         <p class="note">Some of the text did not come through; the end of the step brings it.</p>
       ) : null}
       {isOpen ? <UnderWay step={step} /> : null}
-      <Timeline step={step} parallel={turn.limits.parallel} now={step.endedAt ?? turn.endedAt ?? now} />
+      <Timeline step={step} parallel={parallel} now={step.endedAt ?? now} />
     </>
   );
 }
