@@ -5,7 +5,7 @@
 import { STRUCTURED_OUTPUT_TOOL_NAME } from '../define/tool.ts';
 import type { JournalRecord } from '../journal/journal.ts';
 import type { AssistantMessage, UserContent, UserMessage } from '../model/model.ts';
-import type { EventHeader, SessionEvent } from './events.ts';
+import type { SessionEvent } from './events.ts';
 
 export class EventProjector {
   readonly #sessionId: string;
@@ -65,58 +65,53 @@ export class EventProjector {
 
   /** The event that shows an observed record, or `undefined` for one that is no event. */
   project(record: JournalRecord): SessionEvent | undefined {
+    const sessionId = this.#sessionId;
+    const loopId = this.#loopId;
     const { seq, at } = record;
-    const header: EventHeader = { sessionId: this.#sessionId, loopId: this.#loopId, seq, at };
     switch (record.type) {
       case 'turn.started': {
-        const { turnId, mode, limits, inputId } = record;
+        const { type, turnId, mode, limits, inputId } = record;
         const waited = inputId === undefined ? {} : { inputId };
-        return { type: record.type, ...header, turnId, input: this.#input, mode, limits, ...waited };
+        return { type, sessionId, loopId, seq, at, turnId, input: this.#input, mode, limits, ...waited };
       }
       case 'tool.called': {
-        const { turnId, stepId, callId, toolName, summary, waitsFor } = record;
-        const said = {
+        const { type, turnId, stepId, callId, toolName, summary, waitsFor } = record;
+        const input = this.#inputOf(callId);
+        const event = { type, sessionId, loopId, seq, at, turnId, stepId, callId, toolName, input };
+        if (summary === undefined && waitsFor === undefined) return event;
+        return {
+          ...event,
           ...(summary === undefined ? {} : { summary }),
           ...(waitsFor === undefined ? {} : { waitsFor }),
         };
-        return {
-          type: record.type,
-          ...header,
-          turnId,
-          stepId,
-          callId,
-          toolName,
-          input: this.#inputOf(callId),
-          ...said,
-        };
       }
       case 'gate.opened':
-        return { ...record, ...header, input: this.#inputOf(record.callId) };
+        return { ...record, sessionId, loopId, input: this.#inputOf(record.callId) };
       case 'tool.completed': {
         const { type, turnId, stepId, callId, toolName, outcome, output, durationMs, capture } = record;
         if (toolName === STRUCTURED_OUTPUT_TOOL_NAME) return undefined; // no tool of the loop
         const isError = outcome !== 'done';
-        const kept = capture === undefined ? {} : { capture };
-        return { type, ...header, turnId, stepId, callId, toolName, outcome, isError, output, durationMs, ...kept };
+        const result = { outcome, isError, output, durationMs, ...(capture === undefined ? {} : { capture }) };
+        return { type, sessionId, loopId, seq, at, turnId, stepId, callId, toolName, ...result };
       }
       case 'step.done': {
-        const { turnId, stepId } = record;
+        const { type, turnId, stepId } = record;
         const responded = this.#responded;
         if (responded === undefined) return undefined;
         const { finishReason, usage } = responded;
-        return { type: record.type, ...header, turnId, stepId, text: this.#text(), finishReason, usage };
+        return { type, sessionId, loopId, seq, at, turnId, stepId, text: this.#text(), finishReason, usage };
       }
       case 'turn.done':
-        return { ...record, ...header, text: record.text ?? this.#text() };
+        return { ...record, sessionId, loopId, text: record.text ?? this.#text() };
       case 'turn.failed':
       case 'turn.interrupted':
-        return { ...record, ...header, text: this.#text() };
+        return { ...record, sessionId, loopId, text: this.#text() };
       case 'input.received': {
         const { type, inputId, as, message } = record;
-        return { type, ...header, inputId, as, input: message.content };
+        return { type, sessionId, loopId, seq, at, inputId, as, input: message.content };
       }
       case 'input.steered':
-        return { ...record, ...header, input: this.#steered };
+        return { ...record, sessionId, loopId, input: this.#steered };
       case 'input.cancelled':
       case 'turn.resumed':
       case 'step.started':
@@ -125,7 +120,7 @@ export class EventProjector {
       case 'gate.resolved':
       case 'limit.near':
       case 'mode.changed':
-        return { ...record, ...header };
+        return { ...record, sessionId, loopId };
       case 'session.opened':
       case 'history.imported':
       case 'step.responded':

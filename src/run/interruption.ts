@@ -58,15 +58,17 @@ export class Interruption {
   /** The promise's value, or `STOPPED` as soon as the turn is stopped; what the promise does after that is ignored. */
   race<T>(promise: PromiseLike<T>): Promise<T | typeof STOPPED> {
     return new Promise((resolve, reject) => {
-      const off = this.onStop(() => resolve(STOPPED));
+      const stopped = (): void => resolve(STOPPED);
+      if (this.#cause === undefined) this.#listeners.push(stopped);
+      else stopped();
       // What a provider gives may be no promise, or one of its own.
       Promise.resolve(promise).then(
         value => {
-          off();
+          this.#off(stopped);
           resolve(value);
         },
         error => {
-          off();
+          this.#off(stopped);
           reject(error);
         },
       );

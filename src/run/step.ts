@@ -89,7 +89,7 @@ async function stream(
   }
   if (typeof started?.stream?.getReader !== 'function') throw new TypeError('the provider gave no stream of parts');
   const reader = started.stream.getReader();
-  const reading = await turn.interruption.race(readAll(turn, step, reader, builder));
+  const reading = await readAll(turn, step, reader, builder);
   if (reading === STOPPED) {
     // Nobody waits for this: a stream that does not heed it is left behind.
     void Promise.resolve()
@@ -104,31 +104,38 @@ async function stream(
   return undefined;
 }
 
-/** Reads the stream to its end. By callbacks, since an async function that is resumed for every delta costs more than what it does. */
+/** Reads the stream to its end, or until the turn is stopped. By callbacks, since an async function that is resumed for every delta costs more than what it does. */
 function readAll(
   turn: TurnContext,
   { stepId }: StepRequest,
   reader: ReadableStreamDefaultReader<ModelStreamPart>,
   builder: ResponseBuilder,
-): Promise<void> {
+): Promise<typeof STOPPED | undefined> {
   const { interruption } = turn;
   const inputs = new Map<string, string>();
   return new Promise((resolve, reject) => {
+    const off = interruption.onStop(() => resolve(STOPPED));
+    const fail = (error: unknown): void => {
+      off();
+      reject(error);
+    };
     const readNext = (): void => {
       // What a provider gives may be no promise.
-      Promise.resolve(reader.read()).then(take, reject);
+      Promise.resolve(reader.read()).then(take, fail);
     };
     const take = ({ done, value }: ReadableStreamReadResult<ModelStreamPart>): void => {
+      if (interruption.cause !== undefined) return;
       try {
-        if (done || interruption.cause !== undefined) {
-          resolve();
+        if (done) {
+          off();
+          resolve(undefined);
           return;
         }
         builder.add(value);
         if (turn.watched) emitDelta(turn, stepId, value, inputs);
         readNext();
       } catch (error) {
-        reject(error);
+        fail(error);
       }
     };
     readNext();

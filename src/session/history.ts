@@ -207,7 +207,10 @@ export class SessionState {
   #commit(message: Message): void {
     this.messages.push(message);
     if (message.role !== 'assistant') return;
-    for (const part of message.content) if (part.type === 'tool-call') this.callIds.add(part.toolCallId);
+    for (let place = 0; place < message.content.length; place++) {
+      const part = message.content[place]!;
+      if (part.type === 'tool-call') this.callIds.add(part.toolCallId);
+    }
   }
 
   #endTurn(outcome: 'done' | 'failed' | 'interrupted', canContinue: boolean): void {
