@@ -6,7 +6,7 @@
  */
 import type { BoundLoop, BoundMode } from '../bind/bound-loop.ts';
 import type { Clock } from '../clock.ts';
-import { JournalError, SessionBusyError, SessionError, TurnInterruptedError } from '../errors.ts';
+import { SessionBusyError, SessionError, TurnInterruptedError } from '../errors.ts';
 import { EventHub, type EventReader } from '../events/event-stream.ts';
 import type { SessionEvent, TurnEvent } from '../events/events.ts';
 import { newId } from '../ids.ts';
@@ -25,6 +25,7 @@ import type { GateOptions } from './gate-options.ts';
 import type { OpenTurn, SessionState } from './history.ts';
 import { Inbox, type Job, type Steered } from './inbox.ts';
 import { type UserInput, userMessage } from './input.ts';
+import { RELEASED, releasedIfSo, within } from './release.ts';
 import { endCutShort, PROCESS_ENDED, type RestoredState, resumePoint } from './restore.ts';
 import { Turn } from './turn.ts';
 import { type TurnPorts, turnContext } from './turn-context.ts';
@@ -483,23 +484,3 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
 }
 
 const CLOSED = 'the session was closed';
-const RELEASED = 'the session was released';
-
-/** A turn that could record nothing more because its session was released did not fail. */
-function releasedIfSo(result: TurnResult): TurnResult {
-  if (result.status !== 'failed' || !JournalError.is(result.error) || result.error.kind !== 'released') return result;
-  const { text, usage, steps, iterations, calls } = result;
-  return { status: 'released', text, usage, steps, iterations, calls };
-}
-
-/** Settles with the promise, or when the time is over. */
-function within(clock: Clock, ms: number, promise: PromiseLike<unknown>): Promise<void> {
-  return new Promise(resolve => {
-    const timer = clock.setTimer(() => resolve(), ms);
-    const settle = (): void => {
-      clock.clearTimer(timer);
-      resolve();
-    };
-    promise.then(settle, settle);
-  });
-}

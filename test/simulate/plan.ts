@@ -39,6 +39,8 @@ export interface CrashPlan {
   readonly after: boolean;
   /** Not killed but frozen: it goes on later, when another process has taken the session over. */
   readonly thaws: boolean;
+  /** Not killed but ended in order, at a time: it releases its session, with so much grace. */
+  readonly releasesIn: number | undefined;
   /** What the next process does: take the turn up, or say something else. */
   readonly next: 'resume' | 'input';
 }
@@ -160,6 +162,7 @@ function drawCrash(random: Random, calm: boolean): CrashPlan {
     ...{ at, nth },
     after: random.chance(0.5),
     thaws: random.chance(0.15),
+    releasesIn: at === 'time' && random.chance(0.6) ? random.pick([0, 30, 300]) : undefined,
     next: calm ? 'resume' : random.pick(['resume', 'input'], [3, 1]),
   };
 }

@@ -24,6 +24,7 @@ import {
 } from '../../src/testing/index.ts';
 import type { Disk } from './disk.ts';
 import type { CallPlan, CrashPlan, FaultPlan, Plan, StepPlan } from './plan.ts';
+import { Violation } from './watch.ts';
 
 const CALL_TIMEOUT_MS = 100;
 export const DRAIN_MS = 40;
@@ -62,6 +63,9 @@ export class Process {
   #isDead = false;
   #isFrozen = false;
   #hasFailed = new Set<string>();
+  #session: Session | undefined;
+  /** Whether its session is released, or about to be. */
+  isLeaving = false;
 
   constructor(plan: Plan, disk: Disk, life: number, startAt: number) {
     this.#plan = plan;
@@ -70,7 +74,8 @@ export class Process {
     this.clock = manualClock(startAt);
     this.#crash = plan.crashes[life];
     this.#fault = plan.faults[life];
-    if (this.#crash?.at === 'time') this.clock.setTimer(() => this.#end(), this.#crash.nth);
+    const { at, nth, releasesIn } = this.#crash ?? {};
+    if (at === 'time') this.clock.setTimer(() => this.#endInTime(releasesIn), nth ?? 0);
   }
 
   get hasEnded(): boolean {
@@ -97,7 +102,29 @@ export class Process {
     const { sessionId } = this.#disk;
     const session = (await defineRig(options).open(sessionId === undefined ? {} : { sessionId })) as Session;
     this.#answerGates(session);
+    this.#session = session;
     return session;
+  }
+
+  /** Ends in order, or as it stands. */
+  #endInTime(graceMs: number | undefined): void {
+    const session = this.#session;
+    if (graceMs === undefined || session === undefined || this.hasEnded) {
+      this.#end();
+      return;
+    }
+    this.isLeaving = true;
+    const from = this.clock.now();
+    const most = graceMs + 2 * DRAIN_MS + 10 * this.#plan.storeMs;
+    session.release({ graceMs }).then(
+      () => {
+        const took = this.clock.now() - from;
+        if (took > most) this.ended.reject(new Violation(7, `a session took ${took} ms to be released`));
+        this.#isDead = true;
+        this.ended.resolve('ended');
+      },
+      error => this.ended.reject(error),
+    );
   }
 
   #end(): void {

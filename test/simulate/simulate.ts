@@ -95,8 +95,15 @@ class Life {
       return 'done';
     } catch (error) {
       if (JournalError.is(error)) return 'broken'; // another process goes on
+      if (this.#process.isLeaving && SessionError.is(error)) return this.#left();
       throw error;
     }
+  }
+
+  /** The session is being released: what is left to do is the next process's. */
+  async #left(): Promise<'broken'> {
+    await this.#process.ended.promise;
+    return 'broken';
   }
 
   #rest(): Promise<void> | undefined {
@@ -154,6 +161,10 @@ class Life {
   async #take(session: Session, turn: Turn): Promise<TurnResult> {
     this.#process.clock.setTimer(() => turn.interrupt('tired'), PATIENCE_MS);
     const [ends, result] = await Promise.all([endsOf(turn), turn.result]);
+    if (result.status === 'released') {
+      if (ends.length > 0) throw new Violation(7, `a turn that was released told of these ends: ${ends.join(', ')}`);
+      throw new SessionError('released', 'the turn was left to the next process');
+    }
     this.#results.push(result);
     if (result.status === 'failed' && result.error.kind === 'internal') throw result.error;
     if (result.status === 'failed' && JournalError.is(result.error)) throw result.error;
@@ -170,6 +181,7 @@ class Life {
       this.#process.clock.setTimer(() => turn?.interrupt('tired'), PATIENCE_MS);
       const result = await turn.result;
       if (result.status === 'failed' && JournalError.is(result.error)) throw result.error;
+      if (result.status === 'released') return; // it is closed
     }
   }
 }
