@@ -55,7 +55,8 @@ export function resultLabel({ output }: CompletedCall, secrets: SecretFilter): s
   return oneLine(text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}…` : text, secrets);
 }
 
-function outputText(output: CompletedCall['output']): string {
+/** All that the model was told, as text. */
+export function outputText(output: CompletedCall['output']): string {
   switch (output.type) {
     case 'text':
     case 'error-text':

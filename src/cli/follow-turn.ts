@@ -9,6 +9,7 @@ import {
   type TurnResult,
 } from '../index.ts';
 import { mostTries } from './agent.ts';
+import { outputText } from './call-text.ts';
 import type { CommandEnd } from './command.ts';
 import { conclude, concludeWaiting } from './conclude.ts';
 import { GateDesk } from './gate-desk.ts';
@@ -112,7 +113,7 @@ async function follow({ work, options, host, secrets, pastSeq, begin }: TurnSett
   let denied = 0;
   try {
     for await (const event of events) {
-      if (event.type === 'tool.completed' && event.outcome === 'denied') denied += 1;
+      if (event.type === 'tool.completed' && isUnasked(event)) denied += 1;
       if (event.type === 'step.started') stepSeq = event.seq;
       view.event(event);
       if (event.seq < pastSeq) continue;
@@ -125,6 +126,11 @@ async function follow({ work, options, host, secrets, pastSeq, begin }: TurnSett
   } finally {
     stop.removeEventListener('abort', interrupt);
   }
+}
+
+/** Whether a call was denied because nobody could be asked, and not by a rule of the loop's own. */
+function isUnasked({ outcome, output }: Extract<TurnEvent, { type: 'tool.completed' }>): boolean {
+  return outcome === 'denied' && outputText(output).includes('nobody can be asked');
 }
 
 /** The gates to ask about now: one that opens, or all that another process left open. Each is open still when its turn comes. */

@@ -249,8 +249,18 @@ describe('a small window', () => {
     expect(shown.screen.text).not.toContain('running');
   });
 
-  it('shows as many calls as there are rows for, and counts the others', async () => {
+  it('keeps a row free above what is drawn, since some terminals keep what is cleared from their first row on', async () => {
     const shown = open(80, 6);
+    begin(shown, ['a', 'b', 'c', 'd', 'e'], 5);
+    await shown.clock.advance(30);
+    expect(shown.screen.lines.slice(2)).toEqual([
+      ...['', '⠋ read_file a  30 ms', '… and 4 more', ''],
+      expect.stringMatching(/^iterations /),
+    ]);
+  });
+
+  it('shows as many calls as there are rows for, and counts the others', async () => {
+    const shown = open(80, 7);
     begin(shown, ['a', 'b', 'c', 'd', 'e'], 5);
     await shown.clock.advance(30);
     expect(shown.screen.lines.slice(3, 6)).toEqual(['⠋ read_file a  30 ms', '⠋ read_file b  30 ms', '… and 3 more']);

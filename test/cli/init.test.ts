@@ -79,6 +79,19 @@ describe('looprig init', () => {
     );
   });
 
+  it('on a Node that runs no TypeScript writes JavaScript', async () => {
+    const main = join(root, 'dist/cli/main.js');
+    const env = { NODE_OPTIONS: '--no-experimental-strip-types' };
+    const { stdout } = await runProgram(['init', 'plain'], { cwd: folder, main, env });
+    expect(stdout).toContain('written: plain/looprig.config.mjs\nwritten: plain/looprig.config.test.mjs\n');
+    await writeFile(join(folder, 'plain', 'other.ts'), 'export default {};');
+    const refused = await runProgram(['check', 'plain/other.ts'], { cwd: folder, main, env });
+    expect(refused).toMatchObject({ status: 1, stdout: '' });
+    expect(refused.stderr).toMatch(
+      /^looprig: Node [\d.]+ cannot run plain\/other\.ts: install Node 22\.18 or later, or write it as looprig\.config\.mjs\n$/,
+    );
+  });
+
   it('writes over nothing', async () => {
     const place = await packageIn('taken', '{ "type": "module" }');
     await writeFile(join(place, 'looprig.config.test.ts'), 'mine');

@@ -104,6 +104,20 @@ describe('a loop of the user', () => {
     expect(fast).toMatchObject({ status: 2, stderr: 'looprig: there is no mode "fast": give base, quick or slow\n' });
   });
 
+  it('may forbid what no permission allows then, which is no want of an answer', async () => {
+    const shop = await configured(
+      'forbids',
+      `${IMPORTS}${CLERK}
+      export default { loops: [clerk], secrets: { key: 'k' }, gate: { rules: [{ action: 'stock.read', decision: 'deny' }] } };`,
+    );
+    for (const options of [[], ['--approve', 'all']]) {
+      const { status, stdout, stderr } = await runProgram(['run', 'lamps?', '--no-store', '--loop', shop, ...options]);
+      expect({ status, stdout }).toEqual({ status: 0, stdout: 'So it is.\n' });
+      expect(stderr).toContain('a rule forbids stock.read');
+      expect(stderr).not.toContain('--approve all');
+    }
+  });
+
   it('keeps its sessions in its own store, where they are found with --loop', async () => {
     const shop = await configured(
       'own-store',
