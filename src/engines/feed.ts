@@ -24,6 +24,7 @@ export class SessionFeed {
   #reading: Promise<void> = Promise.resolve();
   #live = 0;
   users = 0;
+  readonly #contexts = new Contexts();
 
   constructor({ store, watch, clock }: FeedParts, sessionId: string, loopId: string) {
     this.#store = store;
@@ -41,7 +42,7 @@ export class SessionFeed {
   }
 
   subscribe(after: number): EventReader<SessionEvent> {
-    return this.#hub.subscribe(after);
+    return this.#hub.subscribe(after, undefined, this.#contexts.of(after));
   }
 
   /** Tells what a session that lives in this process tells, until it is released. Never rejects. */
@@ -81,10 +82,38 @@ export class SessionFeed {
     for await (const record of this.#store.read(this.#sessionId, this.#hub.lastSeq + 1)) {
       if (record.seq > upTo) return;
       this.#hub.record(record);
+      this.#contexts.note(record.seq, this.#hub.contextSeq);
       if (record.type !== 'step.responded' || this.#live > 0) continue;
       const said = this.#hub.textSoFar(undefined); // nobody here has heard it
       if (said !== undefined) this.#hub.emit(said as SessionEventBody);
     }
+  }
+}
+
+/**
+ * After which record a reader must read that begins after a given one: what comes then may lean on records before it. It is told by where that changes,
+ * about once a step.
+ */
+class Contexts {
+  readonly #seqs: number[] = [];
+  readonly #contexts: number[] = [];
+
+  /** `contextSeq` is that of the moment when `seq` was the last record. */
+  note(seq: number, contextSeq: number): void {
+    const context = contextSeq < seq ? contextSeq : Number.POSITIVE_INFINITY; // it leans on nothing
+    if (this.#contexts.at(-1) === context) return;
+    this.#seqs.push(seq);
+    this.#contexts.push(context);
+  }
+
+  of(after: number): number {
+    let [low, high] = [0, this.#seqs.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#seqs[middle] ?? 0) <= after) low = middle + 1;
+      else high = middle;
+    }
+    return Math.min(after, this.#contexts[low - 1] ?? after);
   }
 }
 

@@ -142,12 +142,18 @@ export class EventHub {
 
   /**
    * A new reader, of one turn or of the whole session, that begins after the record `afterSeq`. A turn's reader ends with its terminal event.
+   * One that begins within a step or while inputs wait says with `contextSeq` after which record it must read, to know what events lean on.
    */
-  subscribe<E extends SessionEvent>(afterSeq: number, turnId?: string): EventReader<E> {
-    const reader = new EventReader<SessionEvent>(this.#source, afterSeq, this, turnId, () => {
+  subscribe<E extends SessionEvent>(
+    afterSeq: number,
+    turnId?: string,
+    contextSeq: number = this.contextSeq,
+  ): EventReader<E> {
+    const detach = (): void => {
       this.#readers.delete(reader);
       this.#readerList = undefined;
-    });
+    };
+    const reader = new EventReader<SessionEvent>(this.#source, { afterSeq, contextSeq }, this, turnId, detach);
     this.#readers.add(reader);
     this.#readerList = undefined;
     return reader as unknown as EventReader<E>; // a turn's reader is given that turn's events alone
@@ -266,13 +272,19 @@ export class EventReader<E extends SessionEvent> implements AsyncIterableIterato
   #final: E | undefined;
 
   /** @internal */
-  constructor(source: RecordSource, afterSeq: number, hub: ReaderHub, turnId: string | undefined, detach: () => void) {
+  constructor(
+    source: RecordSource,
+    { afterSeq, contextSeq }: { readonly afterSeq: number; readonly contextSeq: number },
+    hub: ReaderHub,
+    turnId: string | undefined,
+    detach: () => void,
+  ) {
     this.#source = source;
     this.#hub = hub;
     this.turnId = turnId;
     this.#detach = detach;
     this.#seenSeq = afterSeq;
-    this.#contextSeq = Math.min(afterSeq, hub.contextSeq);
+    this.#contextSeq = Math.min(afterSeq, contextSeq);
     this.#isBehind = hub.lastSeq > afterSeq;
     this.#isLate = this.#isBehind || turnId !== undefined;
     if (!this.#isBehind) this.#tellText();
