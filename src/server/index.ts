@@ -6,5 +6,6 @@ export { ServerError, type ServerErrorKind } from './errors.ts';
 export { type Listening, type ListenOptions, listen } from './listen.ts';
 export { type ServerMetrics, serverMetrics } from './metrics.ts';
 export type { ServerOptions } from './options.ts';
+export type { Served } from './own-host.ts';
 export { createServer, type Server } from './server.ts';
 export type { StaticFiles } from './static-files.ts';

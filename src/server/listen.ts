@@ -1,6 +1,6 @@
 /** A server on Node. What needs Node is loaded when it is called, so that the rest of this entry runs everywhere. */
-import type { SessionHost } from '../engines/host.ts';
 import type { ServerOptions } from './options.ts';
+import type { Served } from './own-host.ts';
 
 /** Where to listen, and what is served there. */
 export interface ListenOptions extends ServerOptions {
@@ -15,12 +15,15 @@ export interface Listening extends AsyncDisposable {
   /** Its address, as `http://127.0.0.1:8080`. */
   readonly url: string;
   readonly port: number;
-  /** Takes no more requests, ends all streams, waits for the rest up to `graceMs` (default 1,000), and then cuts the connections. The host of the sessions lives on. */
+  /**
+   * Takes no more requests, ends as `Server.close` does, tells all streams, and cuts what is still connected `graceMs` (default 1,000) milliseconds after
+   * that.
+   */
   close(graceMs?: number): Promise<void>;
 }
 
-/** Serves the sessions of a host on Node, the studio at `/`. Throws `ServerError`. */
-export async function listen(host: SessionHost, options: ListenOptions = {}): Promise<Listening> {
+/** Serves the sessions of a rig, or of a host, on Node, and the studio at `/`. Throws `ServerError`. */
+export async function listen(served: Served, options: ListenOptions = {}): Promise<Listening> {
   const { listenOnNode } = await import('./node/listen.ts');
-  return listenOnNode(host, options);
+  return listenOnNode(served, options);
 }

@@ -44,6 +44,9 @@ class Metrics implements ServerMetrics {
       case 'turn.resumed':
         this.#running.set(event.turnId, { sessionId: event.sessionId, openGates: new Set() });
         break;
+      case 'turn.released':
+        this.#running.delete(event.turnId); // another process goes on with it
+        break;
       case 'gate.opened':
         this.#gates += 1;
         this.#running.get(event.turnId)?.openGates.add(event.gateId);

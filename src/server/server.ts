@@ -11,6 +11,7 @@ import { Guard, type Purpose } from './guard.ts';
 import { again, HttpError } from './http-error.ts';
 import { openApi } from './openapi.ts';
 import { type ResolvedServerOptions, resolveServerOptions, type ServerOptions } from './options.ts';
+import { hostFor, type Served } from './own-host.ts';
 import { loadHono } from './packages.ts';
 import { type Route, type RouteContext, RouteReader } from './route.ts';
 import { SERVICE_ROUTES } from './service-routes.ts';
@@ -25,15 +26,19 @@ export const ROUTES: readonly Route[] = [...SESSION_ROUTES, ...EVENT_ROUTES, ...
 export interface Server extends AsyncDisposable {
   /** Answers a request. Never rejects. */
   readonly fetch: (request: Request) => Promise<Response>;
-  /** Takes no more requests, and ends all streams. The host of the sessions lives on: whoever made it closes it. */
-  close(): Promise<void>;
+  /**
+   * Takes no more requests, and ends all streams. A host that the server made of a rig ends too: turns under way may end by themselves for `graceMs`
+   * milliseconds (default 0), and what is left of them is taken up by the next. A host that was given lives on.
+   */
+  close(graceMs?: number): Promise<void>;
 }
 
-/** Makes a server of the sessions of a host. Throws `ServerError`. */
-export async function createServer(host: SessionHost, options: ServerOptions = {}): Promise<Server> {
+/** Makes a server of the sessions of a rig, or of a host. Throws `ServerError`. */
+export async function createServer(served: Served, options: ServerOptions = {}): Promise<Server> {
   const resolved = resolveServerOptions(options);
   const { Hono } = await loadHono();
-  return new HostServer(new Hono(), host, resolved);
+  const { host, isOwn } = hostFor(served, resolved.onError);
+  return new HostServer(new Hono(), host, isOwn, resolved);
 }
 
 /** Headers that a page of another origin may send. */
@@ -47,17 +52,19 @@ class HostServer implements Server {
   readonly #guard: Guard;
   readonly #pages: Pages;
   readonly #context: RouteContext;
-  #isClosing = false;
+  readonly #endsHost: boolean;
+  #closing: Promise<void> | undefined;
 
-  constructor(app: Hono, host: SessionHost, options: ResolvedServerOptions) {
+  constructor(app: Hono, host: SessionHost, endsHost: boolean, options: ResolvedServerOptions) {
     this.#app = app;
+    this.#endsHost = endsHost;
     this.#options = options;
     this.#guard = new Guard(options);
     this.#pages = new Pages(options.files);
     const description = openApi(ROUTES, options.token !== undefined);
     this.#context = {
       ...{ host, options, streams: new Streams(options), metrics: options.metrics },
-      isClosing: () => this.#isClosing,
+      isClosing: () => this.#closing !== undefined,
       describe: () => description,
     };
     for (const route of ROUTES) this.#add(route);
@@ -80,13 +87,19 @@ class HostServer implements Server {
     return response;
   };
 
-  async close(): Promise<void> {
-    this.#isClosing = true;
-    this.#context.streams.end('the server ends');
+  close(graceMs: number = 0): Promise<void> {
+    this.#closing ??= this.#close(graceMs);
+    return this.#closing;
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  async #close(graceMs: number): Promise<void> {
+    const { host, streams } = this.#context;
+    if (this.#endsHost) await host.close({ graceMs });
+    streams.end('the server ends');
   }
 
   #purposeOf({ method }: Request, pathname: string): Purpose {
@@ -106,7 +119,7 @@ class HostServer implements Server {
   async #answer(route: Route, reader: RouteReader, context: Context): Promise<Response> {
     const request = context.req.raw;
     if (request.method === 'HEAD' && route.isStream === true) throw this.#otherMethod(route.path);
-    if (this.#isClosing && route.isOpen !== true) {
+    if (this.#closing !== undefined && route.isOpen !== true) {
       throw new HttpError(503, 'closed', 'the server ends: come again when it is back', again());
     }
     return route.handle(await reader.read(request, context.req.param()), this.#context);

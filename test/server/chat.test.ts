@@ -1,9 +1,9 @@
 /** A page that uses `useChat`, at a server: AI SDK's own chat over real sockets. */
-import { defineLoop, defineRig, delegate, memoryStore } from 'looprig';
+import { defineLoop, defineRig, delegate } from 'looprig';
+import { createHost } from 'looprig/engines';
 import { scriptedModel } from 'looprig/testing';
 import { describe, expect, it } from 'vitest';
 import { PageChat } from '../ai/chat-server.ts';
-import { directHost } from './direct-host.ts';
 import { type Client, direct, hostOf, serve, write } from './setup.ts';
 
 const WRITES = (...paths: string[]) => ({ calls: paths.map(path => ({ tool: 'write', input: { path, text: 'x' } })) });
@@ -96,7 +96,6 @@ describe('a page with useChat', () => {
   });
 
   it('answers for a delegate', async () => {
-    const store = memoryStore();
     const writer = defineLoop({
       ...{ name: 'writer', tools: [write] },
       model: scriptedModel([WRITES('a'), { text: 'Written.' }]),
@@ -106,8 +105,8 @@ describe('a page with useChat', () => {
       model: scriptedModel([{ calls: [{ tool: 'writer', input: { task: 'Write.' } }] }, { text: 'It is written.' }]),
       tools: [delegate(writer, { description: 'Writes.' })],
     });
-    const rig = defineRig({ loops: [lead, writer], store, gate: { ask: true } });
-    await using host = directHost(rig, store, [{ name: 'lead', modes: [''] }]);
+    const rig = defineRig({ loops: [lead, writer], gate: { ask: true } });
+    await using host = createHost({ rig });
     await using server = await serve(host);
     const { body } = await server.client.ask('POST', '/v1/sessions', { loop: 'lead' });
     const page = await pageAt(server, body.sessionId);

@@ -41,9 +41,6 @@ function operationOf(method: string, pathname: string): Operation | undefined {
   return path === undefined ? undefined : description.paths[path]?.[method.toLowerCase()];
 }
 
-/** Operations, with the statuses of theirs that were seen. */
-export const seen = new Set<string>();
-
 /** Holds an answer against the description. */
 export function requireDescribed(method: string, pathname: string, response: Response, body: unknown): void {
   const operation = operationOf(method, pathname);
@@ -55,7 +52,6 @@ export function requireDescribed(method: string, pathname: string, response: Res
   }
   const told = operation.responses[response.status];
   if (told === undefined) throw new Error(`${where} is not in the description`);
-  seen.add(`${operation.operationId} ${response.status}`);
   const [type] = (response.headers.get('content-type') ?? '').split(';');
   const [[media, content] = [undefined, undefined]] = Object.entries(told.content ?? {});
   if ((media?.split(';')[0] ?? '') !== type) throw new Error(`${where} is "${type}", not "${media}"`);

@@ -2,10 +2,10 @@
 import { connect, type Socket } from 'node:net';
 import fc from 'fast-check';
 import { EVENT_DURABILITY, type SessionEvent } from 'looprig';
+import type { SessionHost } from 'looprig/engines';
 import { manualClock } from 'looprig/testing';
 import { describe, expect, it } from 'vitest';
-import type { SessionHost } from '../../src/engines/host.ts';
-import { direct, hostOf, isTurnEnd, type Message, messagesOf, readUntil, serve } from './setup.ts';
+import { direct, hostOf, hostWith, isTurnEnd, type Message, messagesOf, readUntil, serve } from './setup.ts';
 
 const CALLS = {
   text: 'I look.',
@@ -25,7 +25,7 @@ function isEnduring(data: { type?: SessionEvent['type'] } | undefined): boolean 
 /** A host that has nothing but these events, of one session. */
 function hostThatTells(events: SessionHost['events']): SessionHost {
   const { host } = hostOf([]);
-  return { ...host, find: async () => ({}) as never, events };
+  return hostWith(host, { find: async () => ({}) as never, events });
 }
 
 function delta(seq: number, text: string): SessionEvent {
@@ -46,7 +46,7 @@ describe('a stream of events', () => {
     for (const { id, data } of read)
       if (data !== undefined) expect(id).toBe(isEnduring(data) ? `${data.seq}` : undefined);
     const types = read.flatMap(({ data }) => (isEnduring(data) ? [data.type] : []));
-    expect(types.slice(0, 2)).toEqual(['turn.started', 'step.started']);
+    expect(types.slice(0, 3)).toEqual(['input.received', 'turn.started', 'step.started']);
     expect(types.filter(type => type === 'tool.completed')).toHaveLength(2);
   });
 

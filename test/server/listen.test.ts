@@ -58,6 +58,15 @@ describe('a server', () => {
     }
   });
 
+  it('serves a rig or a host, and nothing else', async () => {
+    for (const other of [undefined, null, {}, 'rig', { open() {} }]) {
+      expect(await refusalOf(listen(other as never))).toMatchObject({
+        kind: 'invalid_option',
+        message: expect.stringMatching(/^a server needs a rig or a host of sessions, not /),
+      });
+    }
+  });
+
   it('says which port is taken', async () => {
     await using served = hostOf([]);
     const other = createServer();
@@ -128,7 +137,7 @@ describe('a package that is not installed', () => {
     const told = await run(
       `
       const { createServer } = await import(${entry});
-      const host = { loops: [], find: async () => ({ turns: 0, state: 'new' }), events: async function* () {} };
+      const host = { submit() {}, loops: [], find: async () => ({ turns: 0, state: 'new' }), events: async function* () {} };
       const { fetch } = await createServer(host, { onError() {} });
       for (const path of ['/v1/loops', '/v1/chat/x']) {
         const response = await fetch(new Request('http://localhost' + path));
@@ -147,7 +156,7 @@ describe('a package that is not installed', () => {
     const asked = await run(
       `
       const { createServer } = await import(${entry});
-      await createServer({ loops: [] });
+      await createServer({ submit() {}, events() {} });
       console.log(globalThis.asked.filter(specifier => specifier.startsWith('node:')).join(' '));
     `,
       'none',
@@ -155,7 +164,7 @@ describe('a package that is not installed', () => {
     expect(asked).toBe('');
     const core = JSON.stringify(new URL('../../src/index.ts', import.meta.url).href);
     const ofCore = await run(`await import(${core}); console.log(globalThis.asked.slice(1).join(' '));`, 'none');
-    expect(ofCore).toContain('session/rig.ts');
+    expect(ofCore).toContain('./define/loop.ts');
     expect(ofCore).not.toMatch(/hono|server/);
   });
 });

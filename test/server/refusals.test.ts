@@ -2,7 +2,7 @@
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Client, direct, hostOf, type Served, serve } from './setup.ts';
+import { Client, direct, hostOf, hostWith, type Served, serve } from './setup.ts';
 
 const TOKEN = 'a-token-of-the-test-0123456789';
 
@@ -407,7 +407,7 @@ describe('what fails inside', () => {
   it('is told by its kind alone to whoever asked, and wholly to the one who runs the server', async () => {
     const told: unknown[] = [];
     const broken = new Error('a secret of the machine');
-    const host = { ...served.host, list: () => Promise.reject(broken) };
+    const host = hostWith(served.host, { list: () => Promise.reject(broken) });
     const { client } = await direct(host, { onError: error => void told.push(error) });
     const refused = await client.ask('GET', '/v1/sessions');
     expect(refused).toMatchObject(error('internal', 500));
@@ -417,7 +417,7 @@ describe('what fails inside', () => {
   });
 
   it('changes nothing where whoever is told fails too', async () => {
-    const host = { ...served.host, list: () => Promise.reject(new Error('broken')) };
+    const host = hostWith(served.host, { list: () => Promise.reject(new Error('broken')) });
     const onError = () => {
       throw new Error('broken too');
     };

@@ -1,11 +1,17 @@
 /** A server on loopback over a rig with a scripted model, and what asks it. */
-import { defineLoop, defineRig, defineTool, type JournalStore, memoryStore, type RigOptions } from 'looprig';
-import { createServer, type ListenOptions, listen, type ServerOptions, serverMetrics } from 'looprig/server';
+import { defineLoop, defineRig, defineTool, type JournalStore, memoryStore } from 'looprig';
+import { createHost, type SessionHost } from 'looprig/engines';
+import {
+  createServer,
+  type ListenOptions,
+  listen,
+  type ServerMetrics,
+  type ServerOptions,
+  serverMetrics,
+} from 'looprig/server';
 import { scriptedModel } from 'looprig/testing';
 import { z } from 'zod';
-import type { SessionHost } from '../../src/engines/host.ts';
 import { description, requireDescribed, requireFit } from './conform.ts';
-import { directHost } from './direct-host.ts';
 
 /** A tool that asks before it writes, and says what it wrote. */
 export const write = defineTool({
@@ -26,18 +32,8 @@ const look = defineTool({
   execute: ({ at }) => `saw ${at}`,
 });
 
-export interface Served extends AsyncDisposable {
-  readonly host: SessionHost;
-  readonly store: JournalStore;
-  readonly metrics: ReturnType<typeof serverMetrics>;
-}
-
-/** A host whose sessions play these replies, one after another. */
-export function hostOf(
-  replies: Parameters<typeof scriptedModel>[0],
-  given: { store?: JournalStore; rig?: Partial<RigOptions<[]>> } = {},
-): Served {
-  const { store = memoryStore() } = given;
+/** A rig whose sessions play these replies, one after another, and what counts for it. */
+export function rigOf(replies: Parameters<typeof scriptedModel>[0], store: JournalStore = memoryStore()) {
   const metrics = serverMetrics();
   const clerk = defineLoop({
     name: 'clerk',
@@ -46,9 +42,31 @@ export function hostOf(
     modes: { quick: {}, careful: { instructions: 'Take care.' } },
     initialMode: 'quick',
   });
-  const rig = defineRig({ loops: [clerk], store, gate: { ask: true }, observers: [metrics.observe], ...given.rig });
-  const host = directHost(rig, store, [{ name: 'clerk', modes: ['', 'quick', 'careful'] }]);
-  return { host, store, metrics, [Symbol.asyncDispose]: () => host.close() };
+  return { rig: defineRig({ loops: [clerk], store, gate: { ask: true }, observers: [metrics.observe] }), metrics };
+}
+
+export interface Served extends AsyncDisposable {
+  readonly host: SessionHost;
+  readonly metrics: ServerMetrics;
+}
+
+/** A host of such a rig. */
+export function hostOf(replies: Parameters<typeof scriptedModel>[0], store?: JournalStore): Served {
+  const { rig, metrics } = rigOf(replies, store);
+  const host = createHost({ rig });
+  return { host, metrics, [Symbol.asyncDispose]: () => host.close() };
+}
+
+/** A host that does some things in another way. */
+export function hostWith(host: SessionHost, parts: Partial<SessionHost>): SessionHost {
+  return new Proxy(host, {
+    get(target, name) {
+      const own: unknown = Reflect.get(parts, name);
+      if (own !== undefined) return own;
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
 }
 
 /** What was answered. */
@@ -101,8 +119,8 @@ export class Client {
 }
 
 /** A server over real sockets, and a client of it. */
-export async function serve(host: SessionHost, options: ListenOptions = {}) {
-  const listening = await listen(host, options);
+export async function serve(served: Parameters<typeof listen>[0], options: ListenOptions = {}) {
+  const listening = await listen(served, options);
   const headers = options.token === undefined ? undefined : { authorization: `Bearer ${options.token}` };
   return {
     url: listening.url,

@@ -2,26 +2,26 @@
 
 import { createServer as createHttpServer, type Server as HttpServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { SessionHost } from '../../engines/host.ts';
 import { isList, show } from '../../show.ts';
 import { refusal } from '../answers.ts';
 import { isLoopback } from '../guard.ts';
 import { HttpError } from '../http-error.ts';
 import { ServerError } from '../index.ts';
 import type { Listening, ListenOptions } from '../listen.ts';
+import type { Served } from '../own-host.ts';
 import { loadNodeServer } from '../packages.ts';
 import { createServer, type Server } from '../server.ts';
 import { studioFiles } from './studio.ts';
 
 /** What `listen` does. */
-export async function listenOnNode(host: SessionHost, options: ListenOptions): Promise<Listening> {
+export async function listenOnNode(served: Served, options: ListenOptions): Promise<Listening> {
   const { host: address = '127.0.0.1', port = 0, ...rest } = options;
   requireToken(address, rest.token);
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
     throw new ServerError('invalid_option', `"port" must be a number from 0 to 65535, not ${show(port)}`);
   }
   const { getRequestListener } = await loadNodeServer();
-  const server = await createServer(host, {
+  const server = await createServer(served, {
     ...rest,
     files: rest.files ?? (await studioFiles()),
     allowedHosts: withName(rest.allowedHosts ?? [], address),
@@ -32,7 +32,12 @@ export async function listenOnNode(host: SessionHost, options: ListenOptions): P
     errorHandler: error => unreadable(error, onError),
   });
   const http = createHttpServer((incoming, outgoing) => void listener(incoming, outgoing));
-  await listening(http, address, port);
+  try {
+    await listening(http, address, port);
+  } catch (error) {
+    await server.close();
+    throw error;
+  }
   return new NodeServer(server, http, address);
 }
 
@@ -86,6 +91,9 @@ class NodeServer implements Listening {
     this.#server = server;
     this.#http = http;
     this.port = port;
+    http.on('request', (_incoming, outgoing) => {
+      outgoing.once('close', () => setImmediate(() => this.#leaveIdle()));
+    });
     this.url = `http://${address.includes(':') ? `[${address}]` : address}:${port}`;
   }
 
@@ -98,10 +106,15 @@ class NodeServer implements Listening {
     return this.close();
   }
 
+  /** A connection whose answer began before the end is kept open by its client. */
+  #leaveIdle(): void {
+    if (this.#closing !== undefined) this.#http.closeIdleConnections();
+  }
+
   async #close(graceMs: number): Promise<void> {
     const closed = Promise.withResolvers<void>();
     this.#http.close(() => closed.resolve());
-    await this.#server.close();
+    await this.#server.close(graceMs);
     this.#http.closeIdleConnections();
     const timer = setTimeout(() => this.#http.closeAllConnections(), graceMs);
     await closed.promise;
