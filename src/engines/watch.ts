@@ -9,7 +9,7 @@ const LOOK_MS = 500;
 export function watchOf(store: JournalStore, mailbox: Mailbox, clock: Clock): WatchStore {
   if (store.watch !== undefined) return (sessionId, listener) => store.watch!(sessionId, listener);
   return (sessionId, listener) => {
-    let lastSeq = -1;
+    let lastSeq = 0;
     let lastMails = '';
     let timer: TimerHandle | undefined;
     let isOver = false;
