@@ -47,6 +47,8 @@ it('the testing kit exports these values and no others', async () => {
     'ScriptExhaustedError',
     'assertPaired',
     'collect',
+    'engineKit',
+    'engineKitLoops',
     'faultyStore',
     'forever',
     'journalStoreKit',

@@ -3,6 +3,18 @@
 // Looking at a turn and at a history.
 export type { Collectable } from './collect.ts';
 export { collect } from './collect.ts';
+// Engines: the tests that every engine must pass, and the loops that their workers run.
+export type {
+  EngineKit,
+  EngineKitCase,
+  EngineKitFigure,
+  EngineKitLab,
+  EngineKitOptions,
+  EngineKitServer,
+  EngineKitWorker,
+} from './engine-kit.ts';
+export { engineKit } from './engine-kit.ts';
+export { engineKitLoops } from './engine-kit-loop.ts';
 // Stores: one that fails when a test tells it to, and the tests that every store must pass.
 export type { FaultyStore, PlannedAppend, StoreFault, StoreFaultPlan } from './faulty-store.ts';
 export { faultyStore } from './faulty-store.ts';
