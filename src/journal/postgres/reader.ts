@@ -71,19 +71,19 @@ export class Reader {
   }
 
   /** `undefined` where there is nothing to read. */
-  async #locate({ key, sessionId }: SessionKey, fromSeq: number): Promise<Place | undefined> {
+  async #locate(session: SessionKey, fromSeq: number): Promise<Place | undefined> {
     const text = `
-      SELECT session.last_seq, session.checksum, before.last_seq AS before_seq, before.checksum AS before_checksum
+      SELECT session.last_seq, session.checksum, before.last_seq AS before_seq, before.checksum AS before_checksum,
+        session.key IS NULL AND EXISTS (SELECT FROM ${this.#schema}.append WHERE session = wanted.key) AS is_lost
       FROM (SELECT $1::uuid AS key) AS wanted
       LEFT JOIN ${this.#schema}.session USING (key)
       LEFT JOIN LATERAL (
         SELECT last_seq, checksum FROM ${this.#schema}.append
         WHERE session = wanted.key AND last_seq < $2 ORDER BY last_seq DESC LIMIT 1
       ) AS before ON true`;
-    const [row] = await this.#database.ask({ name: 'looprig_locate', text, values: [key, fromSeq] });
-    if (row === undefined || (row.last_seq === null && row.before_seq === null)) return undefined;
-    if (row.last_seq === null)
-      throw new JournalDamagedError(sessionId, 1, 'the session is not in the list of sessions');
+    const [row] = await this.#database.ask({ name: 'looprig_locate', text, values: [session.key, fromSeq] });
+    if (row?.is_lost === true) throw damaged(session, 1, 'the session is not in the list of sessions');
+    if (row === undefined || row.last_seq === null) return undefined;
     const lastSeq = Number(row.last_seq);
     if (fromSeq > lastSeq) return undefined;
     const hasBefore = row.before_seq !== null;

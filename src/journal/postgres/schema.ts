@@ -56,7 +56,12 @@ export const MIGRATIONS: readonly Migration[] = [
       content text NOT NULL,
       UNIQUE (session, mail)
     );
-    ALTER TABLE ${schema}.capture ALTER COLUMN bytes SET STORAGE EXTERNAL;`,
+    ALTER TABLE ${schema}.capture ALTER COLUMN bytes SET STORAGE EXTERNAL;
+    DO $$ BEGIN
+      ALTER TABLE ${schema}.append ALTER COLUMN records SET COMPRESSION lz4;
+    EXCEPTION WHEN feature_not_supported THEN
+      NULL; -- a server built without it compresses more slowly
+    END $$;`,
 ];
 
 /** The names that must be free where a store's tables are made. */
