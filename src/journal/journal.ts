@@ -256,7 +256,7 @@ export type JournalEntry =
 export type JournalRecord = JournalEntry & { readonly seq: number; readonly at: number };
 
 /** The format of the records that this version writes. It reads all that are not higher. */
-export const RECORD_FORMAT = 1;
+const RECORD_FORMAT = 1;
 
 const RECORD_TYPES: Readonly<Record<JournalEntry['type'], true>> = Object.freeze({
   'session.opened': true,
