@@ -1,6 +1,6 @@
 /** What waits for a person: what a call wants, and the answers to it. */
-import type { VNode } from 'preact';
-import { useId, useState } from 'preact/hooks';
+import type { RefObject, VNode } from 'preact';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { SessionDetails } from '../engines/host.ts';
 import type { JSONObject } from '../model/model.ts';
 import { Requests } from '../report/components/call-details.tsx';
@@ -49,9 +49,19 @@ export function Gates(props: {
   readonly onAnswer: () => Promise<void>;
 }): VNode | null {
   const { client, sessionId, gates, now, onAnswer } = props;
+  const ref = useRef<HTMLElement>(null);
+  const count = useRef(gates.length);
+  useEffect(() => {
+    // What had the focus is gone with its gate. It goes to where the others are, and to none of their answers.
+    if (gates.length < count.current && document.activeElement === document.body) {
+      const next = ref.current ?? document.querySelector<HTMLElement>('.composer textarea');
+      next?.focus();
+    }
+    count.current = gates.length;
+  }, [gates.length]);
   if (gates.length === 0) return null;
   return (
-    <section class="gates" aria-label="Waits for you">
+    <section class="gates" aria-label="Waits for you" ref={ref} tabIndex={-1}>
       {gates.map((gate, index) => (
         <Gate
           key={gate.gateId}
@@ -129,6 +139,13 @@ function Gate(props: {
   );
 }
 
+/** A field that somebody has asked for has the focus. */
+function useFocus<Field extends HTMLElement>(): RefObject<Field | null> {
+  const ref = useRef<Field>(null);
+  useEffect(() => ref.current?.focus(), []);
+  return ref;
+}
+
 interface FormProps {
   readonly isBusy: boolean;
   readonly give: (answer: GateAnswer) => void;
@@ -149,6 +166,7 @@ function EditForm({ input, isBusy, give }: FormProps & { readonly input: unknown
   const [text, setText] = useState(() => jsonText(input ?? {}));
   const [wrong, setWrong] = useState<string>();
   const id = useId();
+  const field = useFocus<HTMLTextAreaElement>();
   const submit = (event: Event): void => {
     event.preventDefault();
     const read = readObject(text);
@@ -160,6 +178,7 @@ function EditForm({ input, isBusy, give }: FormProps & { readonly input: unknown
       <label for={id}>Arguments to make the call with, as JSON</label>
       <textarea
         id={id}
+        ref={field}
         class="json"
         spellcheck={false}
         rows={Math.min(12, text.split('\n').length + 1)}
@@ -182,6 +201,7 @@ function EditForm({ input, isBusy, give }: FormProps & { readonly input: unknown
 function DenyForm({ isBusy, give }: FormProps): VNode {
   const [reason, setReason] = useState('');
   const id = useId();
+  const field = useFocus<HTMLInputElement>();
   const submit = (event: Event): void => {
     event.preventDefault();
     give(reason.trim() === '' ? { decision: 'deny' } : { decision: 'deny', reason: reason.trim() });
@@ -189,7 +209,7 @@ function DenyForm({ isBusy, give }: FormProps): VNode {
   return (
     <form class="gate-form" onSubmit={submit}>
       <label for={id}>Why not? The model is told.</label>
-      <input id={id} type="text" value={reason} onInput={event => setReason(event.currentTarget.value)} />
+      <input id={id} ref={field} type="text" value={reason} onInput={event => setReason(event.currentTarget.value)} />
       <button type="submit" class="danger" disabled={isBusy}>
         Deny
       </button>

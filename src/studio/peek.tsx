@@ -17,7 +17,7 @@ export interface Peek {
 const DELAY_MS = 250;
 const WIDTH_PX = 460;
 const HEIGHT_PX = 280;
-const MOST_CHARACTERS = 600;
+const MOST_CHARACTERS = 400;
 
 /** What rows tell of themselves: which are open, also while they are not in the page, and which is looked at. */
 export function usePeek(): { readonly host: RowHost; readonly peek: Peek | undefined } {

@@ -50,7 +50,7 @@ export function SessionPage(props: {
   return (
     <Details.Provider value={host}>
       <div class="session-page">
-        <Head view={view} details={details} connection={connection} />
+        <Head view={view} details={details} connection={connection} isAsking={gates.length > 0} />
         {isWide ? null : (
           <details class="overview-narrow">
             <summary>{turn === undefined ? 'Limits, tokens and facts' : gaugesLine(turn, time)}</summary>
@@ -111,11 +111,13 @@ function Head(props: {
   readonly view: SessionView;
   readonly details: SessionDetails | undefined;
   readonly connection: Connection;
+  readonly isAsking: boolean;
 }): VNode {
-  const { view, details, connection } = props;
+  const { view, details, connection, isAsking } = props;
   const turn = view.turns.at(-1);
   const first = view.turns.map(({ input }) => inputText(input)).find(text => text !== '');
-  const state = turn?.state ?? 'new';
+  // A turn that runs may wait all the same: in one of its delegates.
+  const state = isAsking && turn?.end === undefined ? 'waiting' : (turn?.state ?? 'new');
   return (
     <header class="session-head">
       <a class="back" href="#/">
@@ -127,7 +129,7 @@ function Head(props: {
       <h2>{first === undefined ? 'A new session' : lineText(first, 160)}</h2>
       <p class="session-line">
         <span class="state">
-          <Icon look={STATE_LOOKS[state] ?? 'new'} /> {turn === undefined ? 'new' : TURN_WORDS[turn.state]}
+          <Icon look={STATE_LOOKS[state] ?? 'new'} /> {state === 'new' ? 'new' : TURN_WORDS[state]}
         </span>
         {details === undefined ? null : <span class="muted">{details.loop}</span>}
         <ConnectionState connection={connection} />

@@ -1,5 +1,5 @@
 /** The studio where something is special: tokens, lost connections, turns that were left, hostile texts, narrow and dark pages, very long sessions. */
-import { defineLoop, defineRig, memoryStore } from 'looprig';
+import { defineLoop, defineRig, delegate, memoryStore } from 'looprig';
 import { type ScriptedReply, scriptedModel, scriptedTool } from 'looprig/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { StaticFiles } from '../../src/server/static-files.ts';
@@ -96,6 +96,37 @@ describe('the studio', () => {
     await page.getByText('I cannot know what I saw.').nth(0).waitFor();
     await page.getByText('taken up again 1 time').waitFor();
     await page.locator('.call-stopped').waitFor();
+    expect(tab.complaints).toEqual([]);
+  });
+
+  it('shows the gates of delegates with those of the turn, and leads to their sessions', TIME, async () => {
+    const write = scriptedTool('write', {
+      returns: 'written',
+      access: () => [{ action: 'fs.write', target: 'notes.md' }],
+    });
+    const child = defineLoop({
+      ...{ name: 'writer', tools: [write.definition] },
+      model: scriptedModel([{ calls: [{ tool: 'write', input: { text: 'notes' } }] }, { text: 'They are written.' }]),
+    });
+    const boss = defineLoop({
+      ...{ name: 'boss', tools: [delegate(child, { description: 'Writes.' })] },
+      model: scriptedModel([
+        { calls: [{ tool: 'writer', input: { task: 'write notes' } }] },
+        { text: 'All is written.' },
+      ]),
+    });
+    await using stage = await stageOf(files, [boss]);
+    const sessionId = await stage.host.begin();
+    await using tab = await browser.open(stage.of(sessionId));
+    const { page } = tab;
+    await page.locator('.connection-live').waitFor();
+    await stage.host.submit(sessionId, 'have notes written');
+    await page.getByRole('button', { name: 'Approve', exact: true }).click();
+    await page.getByText('All is written.').nth(0).waitFor();
+    expect(await page.locator('.gate').count()).toBe(0);
+    await page.locator('.call > summary').click();
+    await page.getByRole('link', { name: 'its own session' }).click();
+    await page.getByText('They are written.').nth(0).waitFor();
     expect(tab.complaints).toEqual([]);
   });
 

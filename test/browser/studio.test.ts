@@ -172,13 +172,17 @@ describe('a turn in the studio', () => {
     await tabTo(/^Approve$/);
     await page.keyboard.press('Enter');
     await expect.poll(() => page.getByRole('button', { name: 'Deny…' }).count()).toBe(2);
-    await tabTo(/^Deny…$/);
-    await page.keyboard.press('Enter');
-    await tabTo(/^Deny…$/);
+    // The focus is with the gates that are left, and on none of their answers: pressing Enter once more answers nothing.
+    await expect.poll(() => page.evaluate('document.activeElement.className')).toBe('gates');
     await page.keyboard.press('Enter');
     await tabTo(/^Approve always$/);
     await page.keyboard.press('Space');
     await expect.poll(() => page.getByRole('button', { name: 'Deny…' }).count()).toBe(1);
+    await tabTo(/^Deny…$/);
+    await page.keyboard.press('Enter');
+    await tabTo(/^Deny$/);
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.evaluate('document.activeElement.tagName')).toBe('TEXTAREA');
     expect(tab.complaints).toEqual([]);
   });
 

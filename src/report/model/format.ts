@@ -86,13 +86,13 @@ export function lineText(text: string, most: number): string {
   return line.length > most ? `${line.slice(0, most - 1)}…` : line;
 }
 
-/** What a call is about, in one line: what its tool says, or its arguments. */
+/** What a call is about, in one line: what its tool says, or its arguments; one that is text needs no name. */
 export function callText({ summary, input }: CallView, most = 120): string {
   if (summary !== undefined) return lineText(summary, most);
   const entries = Object.entries(Object(input));
   if (entries.length === 1 && typeof entries[0]?.[1] === 'string') return lineText(entries[0][1], most);
-  const json = JSON.stringify(input) ?? '';
-  return json === '{}' ? '' : lineText(json, most);
+  const named = entries.map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`);
+  return lineText(named.join(', '), most);
 }
 
 /** How a call stands, in a word or two. */
