@@ -53,7 +53,7 @@ async function completed(...words: string[]): Promise<readonly string[]> {
 
 describe('bash completes', () => {
   it.each<[string, readonly string[], readonly string[]]>([
-    ['commands', ['looprig', 's'], ['sessions', 'show']],
+    ['commands', ['looprig', 's'], ['sessions', 'show', 'serve']],
     ['no command that is hidden', ['looprig', 'compl'], ['completion']],
     ['options of the program', ['looprig', '--v'], ['--version']],
     ['options of a command', ['looprig', 'run', '--mo'], ['--model', '--mode']],
