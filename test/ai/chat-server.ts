@@ -88,7 +88,10 @@ class PageState implements ChatState<UIMessage> {
 
 /** What `useChat` holds. Sends by itself once all approvals are answered. */
 export class PageChat extends AbstractChat<UIMessage> {
-  constructor(api: string, init: Pick<ChatInit<UIMessage>, 'id' | 'messages' | 'sendAutomaticallyWhen'> = {}) {
+  constructor(
+    api: string,
+    init: Pick<ChatInit<UIMessage>, 'id' | 'messages' | 'transport' | 'sendAutomaticallyWhen'> = {},
+  ) {
     const { messages = [], ...rest } = init;
     super({
       id: 'chat-1',

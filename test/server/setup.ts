@@ -25,7 +25,7 @@ export const write = defineTool({
   }),
 });
 
-const look = defineTool({
+export const look = defineTool({
   name: 'look',
   description: 'Looks.',
   input: z.object({ at: z.string() }),
