@@ -47,7 +47,7 @@ export function openApi(routes: readonly Route[], hasToken: boolean): object {
 
 function operation(route: Route, parts: Parts, hasToken: boolean): object {
   const errors = new Set([
-    ...(route.isOpen === true ? ([500] as const) : OF_ALL),
+    ...(route.isOpen === true ? ([400, 406, 500] as const) : OF_ALL),
     ...(route.body === undefined ? [] : OF_BODIES),
     ...route.errors,
   ]);

@@ -74,18 +74,23 @@ class HostServer implements Server {
   }
 
   readonly fetch = async (request: Request): Promise<Response> => {
-    const { pathname } = new URL(request.url);
-    let response: Response;
-    try {
-      this.#guard.check(request, this.#purposeOf(request, pathname));
-      const isPreflight = request.method === 'OPTIONS' && this.#guard.foreignOrigin(request) !== undefined;
-      response = isPreflight ? answer(null, undefined, 204) : await this.#app.fetch(request);
-    } catch (error) {
-      response = refusal(error, this.#options.onError);
-    }
+    const response = await this.#guarded(request);
     this.#allowOrigin(request, response);
     return response;
   };
+
+  async #guarded(request: Request): Promise<Response> {
+    const { metrics, onError } = this.#options;
+    try {
+      this.#guard.check(request, this.#purposeOf(request, new URL(request.url).pathname));
+    } catch (error) {
+      const response = refusal(error, onError);
+      metrics.requested('refused', response.status);
+      return response;
+    }
+    const isPreflight = request.method === 'OPTIONS' && this.#guard.foreignOrigin(request) !== undefined;
+    return isPreflight ? answer(null, undefined, 204) : this.#app.fetch(request);
+  }
 
   close(graceMs: number = 0): Promise<void> {
     this.#closing ??= this.#close(graceMs);
@@ -137,9 +142,15 @@ class HostServer implements Server {
 
   #page({ req: { raw: request } }: Context): Response {
     const { pathname } = new URL(request.url);
-    if (this.#purposeOf(request, pathname) === 'page') return this.#pages.respond(request, pathname);
+    const { metrics, onError } = this.#options;
+    if (this.#purposeOf(request, pathname) === 'page') {
+      const response = this.#pages.respond(request, pathname);
+      metrics.requested('page', response.status);
+      return response;
+    }
+    metrics.requested('none', 404);
     const message = 'there is nothing at this path: GET /openapi.json tells what there is';
-    return refusal(new HttpError(404, 'unknown_route', message), this.#options.onError);
+    return refusal(new HttpError(404, 'unknown_route', message), onError);
   }
 
   #allowOrigin(request: Request, { headers }: Response): void {

@@ -165,6 +165,22 @@ describe('a stream of events', () => {
     expect(await readUntil(stream, () => false)).toMatchObject([{ event: 'end' }]);
   });
 
+  it('leaves nothing behind of readers that go away at once', async () => {
+    await using served = hostOf([]);
+    await using server = await serve(served.host);
+    const sessionId = await server.client.begin();
+    await Promise.all(
+      Array.from({ length: 40 }, async (_, index) => {
+        const socket = await ask(server.url, `/v1/sessions/${sessionId}/events`);
+        if (index % 2 === 0) await new Promise(resolve => socket.once('data', resolve));
+        socket.destroy();
+      }),
+    );
+    const open = async () => /looprig_streams_open (\d+)/.exec((await server.client.ask('GET', '/metrics')).body)?.[1];
+    while ((await open()) !== '0');
+    expect(await open()).toBe('0');
+  });
+
   it('has so many readers and no more; a place is free again when one leaves', async () => {
     await using served = hostOf([]);
     await using server = await serve(served.host, { maxStreams: 2 });

@@ -24,6 +24,12 @@ it('the figures are of what happened, in Prometheus’ format, and hold no conte
     );
   };
   expect((await figures()).get('looprig_turns_running')).toBeUndefined();
+  await client.ask('GET', '/nowhere');
+  await client.ask('GET', '/v1/loops', undefined, { origin: 'https://evil.test' });
+  expect(Object.fromEntries(await figures())).toMatchObject({
+    'looprig_http_requests_total{route="none",status="404"}': '1',
+    'looprig_http_requests_total{route="refused",status="403"}': '1',
+  });
   const stream = messagesOf(await client.raw('GET', `/v1/sessions/${id}/events`));
   await client.ask('POST', `/v1/sessions/${id}/turns`, { input: SECRET });
   await readUntil(stream, isTurnEnd);
