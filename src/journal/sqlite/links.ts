@@ -24,13 +24,14 @@ export class Links {
   readonly #all: StatementSync;
 
   constructor(database: DatabaseSync) {
-    // A link leads to a row that was written earlier, so that no circle of damaged ones is followed for ever.
+    // A link leads to a row that was written earlier, so that no circle of damaged ones is followed for ever. Node 22.13 binds no numbered
+    // parameters: the session stands twice.
     this.#chain = database.prepare(`
       WITH RECURSIVE chain (row, firstSeq, lastSeq, previous) AS (
-        SELECT id, first_seq, last_seq, previous FROM batch WHERE id = ?1 AND session = ?2
+        SELECT id, first_seq, last_seq, previous FROM batch WHERE id = ? AND session = ?
         UNION ALL
         SELECT batch.id, first_seq, last_seq, batch.previous FROM chain JOIN batch ON batch.id = chain.previous
-        WHERE chain.firstSeq > ?3 AND batch.id < chain.row AND session = ?2
+        WHERE chain.firstSeq > ? AND batch.id < chain.row AND session = ?
       )
       SELECT row, firstSeq, lastSeq, previous FROM chain`);
     // Has no index, and needs none: it is for a journal that has lost its thread.
@@ -51,9 +52,9 @@ export class Links {
     return last < fromSeq ? links.reverse() : undefined;
   }
 
-  #read(...range: [lastRow: number, session: number, fromSeq: number]): BatchLink[] | undefined {
+  #read(lastRow: number, session: number, fromSeq: number): BatchLink[] | undefined {
     try {
-      return this.#chain.all(...range) as unknown as BatchLink[];
+      return this.#chain.all(lastRow, session, fromSeq, session) as unknown as BatchLink[];
     } catch (cause) {
       if (isDamage(cause)) return undefined;
       throw cause;
