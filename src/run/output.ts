@@ -80,7 +80,7 @@ interface Answer {
 /** Sorts a response. Without a contract every call is one of a tool. */
 export function sortResponse(output: OutputContract | undefined, response: ModelResponse): SortedResponse {
   const { calls, text } = response;
-  const [only] = calls;
+  const only = calls[0];
   if (only === undefined) return { kind: 'answer', call: undefined, text, lastBlock: lastTextOf(response) };
   if (output === undefined) return { kind: 'calls', calls, refused: NONE };
   const isControl = (call: RequestedCall): boolean => call.toolName === STRUCTURED_OUTPUT_TOOL_NAME;
