@@ -11,7 +11,8 @@ const RESTATE_PARAMETERS = ['admin', 'listen', 'host', 'url', 'share', 'namespac
 const PG_BOSS_PARAMETERS = ['schema', 'queue', 'concurrency', 'connections'] as const;
 
 /**
- * The engine that `text` names: `restate://HOST:PORT` (where Restate takes calls), with `admin` (its admin URL), `listen` and `host` (where a worker
+ * The engine that `text` names: `restate://HOST:PORT` (where Restate takes calls), with `admin` (its admin URL; by default port 9070 of the same host, and `none` for workers that are
+ * registered by other means), `listen` and `host` (where a worker
  * listens), `url` (under which Restate reaches the workers), `share` (workers share the port), `namespace`, `tls`; or
  * `pg-boss://USER:PASSWORD@HOST/DATABASE`, with `schema`, `queue`, `concurrency`, `connections`, and what PostgreSQL itself knows. Throws
  * `DefinitionError`.
@@ -29,9 +30,10 @@ async function restateFrom(url: URL): Promise<Engine> {
   const other = [...url.searchParams.keys()][0];
   if (other !== undefined) throw invalid(`a restate:// URL has no "${other}"`);
   const { restate } = await import('./restate/index.ts');
+  const scheme = isSet(tls) ? 'https' : 'http';
   return restate({
-    ingressUrl: `${isSet(tls) ? 'https' : 'http'}://${url.host}`,
-    ...(admin === undefined ? {} : { adminUrl: admin }),
+    ingressUrl: `${scheme}://${url.host}`,
+    ...(admin === 'none' ? {} : { adminUrl: admin ?? `${scheme}://${url.hostname}:9070` }),
     ...(namespace === undefined ? {} : { namespace }),
     worker: {
       ...(listen === undefined ? {} : { port: Number(listen) }),
