@@ -1,8 +1,20 @@
-/** What an engine itself costs: turns that do nothing, started, run and waited for. Servers of its own, on this machine. */
+/**
+ * What an engine itself costs: turns that do nothing, started, run and waited for, on servers of their own on this machine; and what a session costs the
+ * process that it lives in. Run by `npm run bench:engines`.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createHost } from '../src/engines/create-host.ts';
 
 import type { Engine } from '../src/engines/engine.ts';
+import { localEngine } from '../src/engines/local.ts';
 import { pgBoss } from '../src/engines/pg-boss/index.ts';
 import { restate } from '../src/engines/restate/index.ts';
+import { defineRig } from '../src/index.ts';
+import { sqliteStore } from '../src/journal/sqlite/index.ts';
+import { readLedger } from '../src/testing/engine-kit-ledger.ts';
+import { engineKitLoops, type KitPlan } from '../src/testing/engine-kit-loop.ts';
 import { PostgresServer } from '../test/support/postgres-server.ts';
 import { RestateServer } from '../test/support/restate-server.ts';
 
@@ -52,10 +64,61 @@ async function measure(name: string, engine: Engine): Promise<void> {
   await engine.close?.();
 }
 
+/** What sessions hold in the memory of the process that runs their turns, tools of a loop with six included. */
+async function measureMemory(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'looprig-bench-'));
+  const store = sqliteStore({ file: join(folder, 'sessions.db') });
+  const rig = defineRig({ loops: engineKitLoops(folder), store, gate: { ask: true } });
+  const play = async (
+    what: string,
+    keepMs: number,
+    plan: KitPlan,
+    isThere: (sessionId: string) => Promise<boolean>,
+  ) => {
+    const engine = localEngine();
+    const host = createHost({ rig, engine, keepMs, recover: false });
+    await host.serve();
+    await settled();
+    const before = process.memoryUsage().heapUsed;
+    const sessions = await Promise.all(Array.from({ length: WAITING }, () => host.begin()));
+    for (const sessionId of sessions) await host.submit(sessionId, JSON.stringify(plan));
+    for (const sessionId of sessions)
+      while (!(await isThere(sessionId))) await new Promise(done => setTimeout(done, 20));
+    await settled();
+    if (what !== '')
+      console.log(
+        `${what}: ${Math.round((process.memoryUsage().heapUsed - before) / WAITING).toLocaleString('en')} bytes`,
+      );
+    await host.close(); // what still runs or waits is left
+  };
+  const asks: KitPlan = { batches: [[{ tool: 'ask', key: 'asked' }]] };
+  const hasAsked = async (sessionId: string): Promise<boolean> => ((await store.find(sessionId))?.lastSeq ?? 0) >= 6;
+  await play('', 0, { batches: [] }, async () => true); // what is loaded and compiled once
+  const began = new Set<string>();
+  const runs = async (sessionId: string): Promise<boolean> => {
+    if (!began.has(sessionId)) for (const line of readLedger(folder)) began.add(line.sessionId);
+    return began.has(sessionId);
+  };
+  await play('a session that runs a call', 0, { batches: [[{ tool: 'hold', key: 'held' }]] }, runs);
+  await play('a session that waits in memory', 60_000, asks, hasAsked);
+  await play('a session that waits, and has left the memory', 0, asks, hasAsked);
+  await store.close();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** When all that is over has let go of what it held. */
+async function settled(): Promise<void> {
+  for (let round = 0; round < 3; round++) {
+    await new Promise(resolve => setTimeout(resolve, 1_000));
+    globalThis.gc?.();
+  }
+}
+
 function median(values: readonly number[]): number {
   return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
+await measureMemory();
 {
   await using server = await RestateServer.start();
   const { ingressUrl, adminUrl } = server;

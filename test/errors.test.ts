@@ -1,4 +1,5 @@
 /** docs/errors.md is complete: every class that an entry point exports, every kind of it, and no other. */
+
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type {
@@ -11,6 +12,7 @@ import type {
   WorkspaceError,
 } from 'looprig';
 import { LooprigError } from 'looprig';
+import type { EngineErrorKind } from 'looprig/engines';
 import type { McpErrorKind } from 'looprig/mcp';
 import type { ServerErrorKind } from 'looprig/server';
 import { expect, it } from 'vitest';
@@ -68,6 +70,7 @@ const MODEL: Kinds<ModelErrorKind> = {
   empty_response: true,
   provider_error: true,
 };
+const ENGINE: Kinds<EngineErrorKind> = { missing_package: true, unavailable: true };
 const SERVER: Kinds<ServerErrorKind> = { missing_package: true, invalid_option: true, not_listening: true };
 const SESSION: Kinds<SessionErrorKind> = {
   busy: true,
@@ -94,6 +97,7 @@ const WORKSPACE: Kinds<WorkspaceError['kind']> = {
 const SECTIONS: Readonly<Record<string, Readonly<Record<string, true>>>> = {
   BindError: BIND,
   DefinitionError: DEFINITION,
+  EngineError: ENGINE,
   GateError: GATE,
   HistoryError: { invalid_history: true },
   JournalError: JOURNAL,
