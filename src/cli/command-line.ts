@@ -1,6 +1,7 @@
 /** The command line: all commands in one place, from which it is read, explained and completed. */
 import { Command, CommanderError } from 'commander';
 import { declareAnswer } from './commands/answer.ts';
+import { declareChat } from './commands/chat.ts';
 import { declareCheck } from './commands/check.ts';
 import { declareCompleteSessions, declareCompletion } from './commands/completion.ts';
 import { declareInit } from './commands/init.ts';
@@ -25,6 +26,7 @@ export interface Surroundings {
 /** The commands, in the order of the help. */
 const COMMANDS: readonly (readonly [name: string, declare: (command: Command, choose: Choose) => void])[] = [
   ['run', declareRun],
+  ['chat', declareChat],
   ['sessions', declareSessions],
   ['show', declareShow],
   ['resume', declareResume],
@@ -80,6 +82,7 @@ export function declareProgram(
   withExamples(program, [
     'looprig run                        the offline demo model looks at this folder',
     'looprig run "Where are the tests?" --workspace ./project',
+    'looprig chat                       the same, turn after turn',
     'looprig show last',
     'looprig run --help                 all options of a command',
   ]);

@@ -129,12 +129,12 @@ async function follow({ work, options, host, secrets, pastSeq, begin }: TurnSett
 }
 
 /** Whether a call was denied because nobody could be asked, and not by a rule of the loop's own. */
-function isUnasked({ outcome, output }: Extract<TurnEvent, { type: 'tool.completed' }>): boolean {
+export function isUnasked({ outcome, output }: Extract<TurnEvent, { type: 'tool.completed' }>): boolean {
   return outcome === 'denied' && outputText(output).includes('nobody can be asked');
 }
 
 /** The gates to ask about now: one that opens, or all that another process left open. Each is open still when its turn comes. */
-function* gatesAt(event: TurnEvent, session: Session, isTakenUp: boolean): Iterable<PendingGate> {
+export function* gatesAt(event: TurnEvent, session: Session, isTakenUp: boolean): Iterable<PendingGate> {
   const isNow = ({ gateId }: PendingGate): boolean =>
     isTakenUp || (event.type === 'gate.opened' && event.gateId === gateId);
   for (const gate of session.gates.filter(isNow)) {
@@ -143,7 +143,7 @@ function* gatesAt(event: TurnEvent, session: Session, isTakenUp: boolean): Itera
 }
 
 /** A journal that another process took over ends the turn by itself, and says so there. */
-async function decide(desk: GateDesk, gate: PendingGate): Promise<'decided' | 'left'> {
+export async function decide(desk: GateDesk, gate: PendingGate): Promise<'decided' | 'left'> {
   try {
     return await desk.decide(gate);
   } catch (error) {
@@ -153,7 +153,7 @@ async function decide(desk: GateDesk, gate: PendingGate): Promise<'decided' | 'l
 }
 
 /** The arguments of a call that waits: they stand in the response that asked for it. */
-async function inputOf({ store, session }: OpenSession, callId: string, fromSeq: number): Promise<unknown> {
+export async function inputOf({ store, session }: OpenSession, callId: string, fromSeq: number): Promise<unknown> {
   for await (const record of store.read(session.id, fromSeq)) {
     const input = inputIn(record, callId);
     if (input !== undefined) return input;

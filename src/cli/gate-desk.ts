@@ -20,8 +20,8 @@ const HELP: readonly string[] = [
 /** What asking needs to know. */
 export interface GateDeskParts {
   readonly session: Session;
-  readonly view: View;
-  readonly input: LineInput;
+  readonly view: Pick<View, 'ask' | 'answered'>;
+  readonly input: Pick<LineInput, 'line'>;
   readonly secrets: SecretFilter;
   readonly stop: AbortSignal;
   /** The arguments of a call that waits. */
@@ -66,15 +66,16 @@ export class GateDesk {
 function wishOf(line: string): Wish {
   const [, word = '', rest = ''] = /^\s*(\S*)\s*(.*?)\s*$/.exec(line) ?? [];
   switch (word.toLowerCase()) {
+    // Whoever goes on after a word that allows has most likely not meant it.
     case 'y':
     case 'yes':
-      return { decision: 'approve' };
+      return rest === '' ? { decision: 'approve' } : 'help';
     case 'n':
     case 'no':
       return rest === '' ? { decision: 'deny' } : { decision: 'deny', reason: rest };
     case 'a':
     case 'always':
-      return { decision: 'approveAlways' };
+      return rest === '' ? { decision: 'approveAlways' } : 'help';
     case 'e':
     case 'edit': {
       const input = parsed(rest);

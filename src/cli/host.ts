@@ -2,15 +2,9 @@
 import type { Clock } from '../index.ts';
 
 /** Standard input, read a line at a time where a person is asked. */
-export interface HostInput {
+export interface HostInput extends NodeJS.ReadableStream {
   readonly isTTY?: boolean | undefined;
   readonly readableEnded: boolean;
-  on(event: 'data', listener: (piece: unknown) => void): unknown;
-  on(event: 'end' | 'close' | 'error', listener: () => void): unknown;
-  off(event: 'data', listener: (piece: unknown) => void): unknown;
-  off(event: 'end' | 'close' | 'error', listener: () => void): unknown;
-  resume(): unknown;
-  pause(): unknown;
 }
 
 /** Standard output or standard error. */
@@ -20,6 +14,9 @@ export interface HostStream {
   readonly columns?: number | undefined;
   readonly rows?: number | undefined;
   write(text: string): unknown;
+  /** Tells when the terminal has another size. */
+  readonly on?: (event: 'resize', listener: () => void) => unknown;
+  readonly off?: (event: 'resize', listener: () => void) => unknown;
 }
 
 /** Why the program is to stop before its work is done. */
@@ -36,4 +33,6 @@ export interface Host {
   readonly stop: AbortSignal;
   /** Aborted just before the program quits at once: the last chance to leave the terminal as it was. */
   readonly quit: AbortSignal;
+  /** Gives each Ctrl-C to `taker` from now on, in the place of stopping the program; `undefined` gives it back. */
+  takeInterrupts?(taker: (() => void) | undefined): void;
 }

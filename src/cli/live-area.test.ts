@@ -25,3 +25,22 @@ it('counts rows as a window that became narrower shows them', () => {
   area.erase();
   expect(written[1]).toBe('\r\u001b[6A\u001b[J'); // 3 rows, 1 and 3
 });
+
+it('puts the cursor where it is told to, and draws over all rows from there', () => {
+  const { area, written } = record(() => 80);
+  area.draw([row('one'), row('two'), row('three')], { row: 1, column: 2 });
+  area.erase();
+  expect(written).toEqual([
+    'one\u001b[K\r\ntwo\u001b[K\r\nthree\u001b[K\u001b[J\r\u001b[1A\u001b[2C',
+    '\r\u001b[1A\u001b[J',
+  ]);
+});
+
+it('leaves on the screen what it forgets', () => {
+  const { area, written } = record(() => 80);
+  area.draw([row('one'), row('two')]);
+  area.forget();
+  area.erase();
+  area.draw([row('three')]);
+  expect(written.slice(1)).toEqual(['three\u001b[K\u001b[J']);
+});

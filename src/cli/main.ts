@@ -19,8 +19,10 @@ function stop(reason: StopReason, status: number): void {
   process.exit(status);
 }
 
-process.on('SIGINT', () => stop('SIGINT', EXIT.interrupted));
+let taker: (() => void) | undefined;
+process.on('SIGINT', () => (taker === undefined ? stop('SIGINT', EXIT.interrupted) : taker()));
 process.on('SIGTERM', () => stop('SIGTERM', EXIT.terminated));
+process.on('exit', () => quitting.abort()); // however it ends, the terminal is left as it was
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') {
     process.stderr.write(`looprig: standard output cannot be written (${error.code}): look where it leads to\n`);
@@ -39,6 +41,9 @@ const end = await runProgram(process.argv.slice(2), {
   clock: systemClock,
   stop: stopping.signal,
   quit: quitting.signal,
+  takeInterrupts: given => {
+    taker = given;
+  },
 });
 process.exitCode = end.exitStatus === EXIT.interrupted ? stoppedStatus : end.exitStatus;
 if (end.isLeftRunning) process.exit();

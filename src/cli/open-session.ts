@@ -18,7 +18,7 @@ import { keepSettings, readSettings, settle } from './run-settings.ts';
 import type { SecretFilter } from './secrets.ts';
 import { findSession, shortId } from './session-ids.ts';
 import { lockSession, type SessionLock } from './session-lock.ts';
-import { findStore, type OpenStore, openStore, storeAgain } from './store-place.ts';
+import { findStore, type OpenStore, openStore, type StorePlace, storeAgain } from './store-place.ts';
 import { UsageError } from './usage-error.ts';
 import { canAsk } from './views.ts';
 
@@ -29,6 +29,8 @@ interface Kept {
   readonly shown: string;
   /** What a command has to be given to find the session again; empty, or options with a space before them. */
   readonly storeArgument: string;
+  /** The file of the store; `undefined` for one that is no file. */
+  readonly place: StorePlace | undefined;
 }
 
 /** A session under work. */
@@ -86,7 +88,7 @@ export async function openNew(options: RunOptions, host: Host, secrets: SecretFi
   const lock = await lockSession(opened.place, session.id, shown);
   await keepSettings(opened.place, session.id, agent.settings);
   const again = store === agent.store ? argument('--loop', agent.settings.loop ?? '.') : storeArgument(options);
-  const kept = { sessionId: session.id, shown, storeArgument: again };
+  const kept = { sessionId: session.id, shown, storeArgument: again, place: opened.place };
   return new Work({ session, store, agent, approval, kept }, lock);
 }
 
@@ -130,7 +132,7 @@ async function openFound(
   const lock = await lockSession(place, sessionId, shown);
   try {
     const session = await openRig({ ...parts, store, sessionId, shown });
-    return new Work({ session, store, ...parts, kept: { sessionId, shown, storeArgument } }, lock);
+    return new Work({ session, store, ...parts, kept: { sessionId, shown, storeArgument, place } }, lock);
   } catch (error) {
     await lock.release();
     throw error;

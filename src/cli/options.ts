@@ -70,6 +70,12 @@ export interface RunOptions extends TurnOptions {
   readonly session: string | undefined;
 }
 
+/** What `looprig chat` was asked to do: each of its turns runs with it. */
+export interface ChatOptions extends TurnOptions {
+  /** The session that goes on; `undefined` for a new one. */
+  readonly session: string | undefined;
+}
+
 /** What `looprig resume` was asked to do. */
 export interface ResumeOptions extends TurnOptions {
   readonly session: string;

@@ -1,6 +1,7 @@
 /** What a command line asks for: one command, with its options read and checked. */
 import type {
   AnswerOptions,
+  ChatOptions,
   CheckOptions,
   InitOptions,
   ReportOptions,
@@ -17,6 +18,7 @@ export type Order =
   /** Help, or the version: there is nothing more to do than to say it. */
   | { readonly command: 'print'; readonly text: string }
   | { readonly command: 'run'; readonly options: RunOptions }
+  | { readonly command: 'chat'; readonly options: ChatOptions }
   | { readonly command: 'sessions'; readonly options: SessionsOptions }
   | { readonly command: 'show'; readonly options: ShowOptions }
   | { readonly command: 'resume'; readonly options: ResumeOptions }

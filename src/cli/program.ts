@@ -47,6 +47,8 @@ async function carryOut(order: Order, host: Host, secrets: SecretFilter): Promis
       return DONE;
     case 'run':
       return (await import('./run-command.ts')).runCommand(order.options, host, secrets);
+    case 'chat':
+      return (await import('./chat-command.ts')).chatCommand(order.options, host, secrets);
     case 'sessions':
       return (await import('./sessions-command.ts')).sessionsCommand(order.options, host, secrets);
     case 'show':

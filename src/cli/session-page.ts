@@ -65,14 +65,19 @@ export class SessionPage {
     if (record.type === 'input.steered') this.#view?.notice(`› ${inputs.get(record.inputId) ?? ''}`);
   }
 
+  /** Nothing more comes of a turn that has not ended. */
+  leave(): void {
+    this.#view?.abandon();
+    this.#view = undefined;
+  }
+
   /** What is left to do. */
   foot(
     { state }: ListedSession,
     { cutShort: left, gates }: Trail,
     { shown, storeArgument: store }: { readonly shown: string; readonly storeArgument: string },
   ): void {
-    this.#view?.abandon();
-    this.#view = undefined;
+    this.leave();
     const { stdout } = this.#host;
     stdout.write('\n');
     if (left === undefined) {

@@ -7,7 +7,7 @@ import { CallRows, SPINNER_MS } from './call-rows.ts';
 import { toolLabel } from './call-text.ts';
 import { FrameRows } from './frame-rows.ts';
 import { finalGauges, liveGauges } from './gauges.ts';
-import { LiveArea } from './live-area.ts';
+import { type BottomRows, LiveArea } from './live-area.ts';
 import { noteOf, retryNote } from './notes.ts';
 import { fitRow, type Row } from './rows.ts';
 import { SafeStream } from './safe-text.ts';
@@ -45,6 +45,8 @@ export interface TerminalViewOptions {
   readonly rows: () => number;
   /** Whether the turn happens now, so that what is under way is drawn. */
   readonly isLive: boolean;
+  /** What draws the live area. Default: one of the view's own. */
+  readonly area?: BottomRows;
 }
 
 /** What stands above: kinds are set apart by an empty row, and so are the words of two steps. */
@@ -62,7 +64,7 @@ export class TerminalView implements View {
   readonly #progress = new TurnProgress();
   readonly #calls: CallRows;
   readonly #frame: FrameRows;
-  readonly #area: LiveArea;
+  readonly #area: BottomRows;
   readonly #stream: SafeStream;
   readonly #flow = new TextFlow();
   #above: Kind = 'head';
@@ -92,7 +94,7 @@ export class TerminalView implements View {
     this.#isLive = options.isLive;
     this.#calls = new CallRows(options.secrets, options.paint);
     this.#frame = new FrameRows(options.secrets, options.paint);
-    this.#area = new LiveArea(text => this.#output.progress(text), options.columns);
+    this.#area = options.area ?? new LiveArea(text => this.#output.progress(text), options.columns);
     this.#stream = new SafeStream(options.secrets);
   }
 
@@ -164,6 +166,7 @@ export class TerminalView implements View {
         };
         break;
       case 'tool.called':
+      case 'gate.opened':
         this.#finishText();
         this.#waiting = undefined;
         break;

@@ -43,7 +43,7 @@ export function createPastView(host: Host, secrets: SecretFilter): View {
 }
 
 /** The size of a window, asked each time: it may change. */
-function sizeOf(stream: HostStream): { readonly columns: () => number; readonly rows: () => number } {
+export function sizeOf(stream: HostStream): { readonly columns: () => number; readonly rows: () => number } {
   return { columns: () => columnsOf(stream), rows: () => size(stream, 'rows') ?? DEFAULT_ROWS };
 }
 

@@ -94,6 +94,12 @@ export class Tmux implements AsyncDisposable {
     if (keys.length > 0) await this.#tmux(['send-keys', ...keys]);
   }
 
+  /** Pastes text, as a terminal tells a program that knows pasted from typed text. */
+  async paste(text: string): Promise<void> {
+    await this.#tmux(['set-buffer', '--', text]);
+    await this.#tmux(['paste-buffer', '-p', '-r']);
+  }
+
   async resize(columns: number, rows: number): Promise<void> {
     await this.#tmux(['resize-window', '-x', String(columns), '-y', String(rows)]);
   }

@@ -1,0 +1,486 @@
+/** Conversations in a terminal of tmux, and with a script. */
+import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Ended, startProgram } from './program.ts';
+import { HAS_TMUX, Tmux, type TmuxOptions, tmuxLeftOut } from './tmux.ts';
+
+const source = (path: string): string => fileURLToPath(new URL(`../../src/${path}`, import.meta.url));
+
+/** A loop that measures parts until the file `go` is there, paints what it is allowed to, and repeats what else is said. */
+const CONFIG = `
+import { access } from 'node:fs/promises';
+import { setTimeout as pause } from 'node:timers/promises';
+import { defineLoop, defineTool } from '${source('index.ts')}';
+import { forever, scriptedModel } from '${source('testing/index.ts')}';
+const isThere = path => access(path).then(() => true, () => false);
+const input = { type: 'object', properties: { part: { type: 'string' } }, required: ['part'] };
+const measure = defineTool({
+  name: 'measure', description: 'Measures a part.', input,
+  summary: ({ part }) => 'the ' + part + ' of the house',
+  execute: async ({ part }, { signal }) => {
+    for (; !(await isThere('go')); signal.throwIfAborted()) await pause(20);
+    return part + ': 4 m';
+  },
+});
+const paint = defineTool({
+  name: 'paint', description: 'Paints a part.', input,
+  access: ({ part }) => [{ action: 'house.paint', target: part, description: 'paint the ' + part + ' red' }],
+  summary: ({ part }) => 'the ' + part + ', red',
+  execute: ({ part }) => part + ' is red',
+});
+const call = (tool, parts) => ({ text: 'I ' + tool + '.', calls: parts.map(part => ({ tool, input: { part } })) });
+const model = scriptedModel(forever(({ prompt }) => {
+  if (prompt.at(-1)?.role === 'tool') return { text: 'It is done.' };
+  const words = prompt.at(-1).content.map(part => part.text ?? '').join(' ');
+  if (words.startsWith('measure')) return call('measure', ['roof', 'door', 'wall']);
+  if (words.startsWith('paint')) return call('paint', words.split(' ').slice(1));
+  return { text: 'You said: ' + words, deltas: 3 };
+}));
+export default defineLoop({
+  name: 'house', model, tools: [measure, paint], modes: { plan: { instructions: 'Plan.' }, act: {} }, initialMode: 'act',
+});
+`;
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'looprig-chat-'));
+  await writeFile(join(folder, 'looprig.config.ts'), CONFIG);
+  await writeFile(join(folder, 'looprig'), `#!/bin/sh\nexec '${process.execPath}' '${source('cli/main.ts')}' "$@"\n`);
+  await chmod(join(folder, 'looprig'), 0o755);
+});
+
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const CHAT = 'looprig chat --loop .';
+const IDLE = 'act › say what is to be done, or /help';
+const WORKING = 'running 3/3';
+const ASKED = '(?: help) ›';
+
+const store = (): string => join(folder, 'sessions.db');
+
+/** A conversation in a window of its own, at its first prompt. */
+async function open(line = CHAT, { env, ...size }: Partial<TmuxOptions> = {}): Promise<Tmux> {
+  const terminal = await Tmux.open(line, {
+    ...size,
+    cwd: folder,
+    env: { LOOPRIG_STORE: store(), PATH: `${folder}:${process.env.PATH}`, ...env },
+  });
+  await terminal.sees(/›/);
+  return terminal;
+}
+
+/** Says a line. */
+const say = (terminal: Tmux, line: string): Promise<void> => terminal.type(line, 'Enter');
+
+/** Lets the tools that wait go on. */
+const go = (): Promise<void> => writeFile(join(folder, 'go'), '');
+
+/** A screen without what differs from run to run. */
+const steady = (screen: string): readonly string[] =>
+  screen
+    .replace(/\d+(\.\d+)? m?s\b/g, 'TIME')
+    .replace(/[⠀-⣿]/g, '*')
+    .replace(/\b[0-9a-f]{8}\b/g, 'SESSION')
+    .split('\n');
+
+describe.runIf(HAS_TMUX)(`a conversation in a terminal${tmuxLeftOut(24)}`, () => {
+  it('has two turns, and the second prompt is recalled from what was entered before', async () => {
+    await using terminal = await open();
+    expect(steady(await terminal.sees(IDLE))).toEqual([
+      'looprig chat · scripted/scripted-model · session SESSION',
+      '',
+      IDLE,
+    ]);
+    await say(terminal, 'hello');
+    await terminal.sees(/You said: hello\n[\s\S]*say what/);
+    await terminal.type('', 'Up');
+    await terminal.sees('act › hello');
+    await terminal.type(' again', 'Enter');
+    const lines = steady(await terminal.sees(/You said: hello again\n[\s\S]*say what/));
+    expect(lines.slice(9)).toEqual([
+      '› hello again',
+      '',
+      'You said: hello again',
+      '',
+      '✓ done · steps 1 · iterations 0/25 · calls 0/100 · parallel peak 0/8',
+      '15 tokens: 10 in, 5 out · TIME',
+      '',
+      IDLE,
+    ]);
+    await terminal.type('', 'C-d');
+    expect(steady(await terminal.ended()).slice(-2)).toEqual([
+      'to go on: looprig chat --session SESSION',
+      '[status 0]',
+    ]);
+  });
+
+  it('goes on later with the last exchange on the screen, and with what was entered', async () => {
+    {
+      await using terminal = await open();
+      await say(terminal, 'remember this');
+      await terminal.sees('✓ done');
+      await say(terminal, '/quit');
+      await terminal.ended();
+    }
+    expect(await readFile(`${store()}.history`, 'utf8')).toBe('"remember this"\n"/quit"\n');
+    expect((await stat(`${store()}.history`)).mode & 0o777).toBe(0o600);
+    await using terminal = await open(`${CHAT} --session last`);
+    await terminal.sees(/› remember this\n\nYou said: remember this\n/);
+    await terminal.sees(IDLE);
+    await terminal.type('', 'Up', 'Up');
+    await terminal.sees('act › remember this');
+    await terminal.type('', 'Down', 'Down');
+    await terminal.sees(IDLE);
+  });
+
+  it('a line that is entered while a turn works is told to it, and one that is queued follows it', async () => {
+    await using terminal = await open(`${CHAT} --limits parallel=3`);
+    await say(terminal, 'measure it');
+    await terminal.sees(WORKING);
+    await say(terminal, 'and quickly');
+    await say(terminal, '/queue then this');
+    await terminal.type('half a li');
+    const lines = steady(await terminal.sees('half a li'));
+    expect(lines.slice(-8)).toEqual([
+      ...['roof', 'door', 'wall'].map(part => `* measure the ${part} of the house  TIME`),
+      '',
+      'iterations 1/25 · calls 3/100 · running 3/3 · TIME',
+      '› and quickly  goes in at the next step',
+      '› then this  waits for its turn',
+      'act › half a li',
+    ]);
+    await go();
+    const after = steady(await terminal.sees(/You said: then this\n[\s\S]*act › half a li$/)).join('\n');
+    expect(after).toMatch(/✓ measure the \w+ of the house {2}TIME\n› and quickly\n\nYou said: and quickly\n/);
+    expect(after).toMatch(/\n\n› then this\n\nYou said: then this\n/);
+    expect(after).not.toMatch(/goes in|waits for|\*/);
+  });
+
+  it('modes and limits are told, set and completed', async () => {
+    await using terminal = await open();
+    await terminal.type('/mo', 'Tab');
+    await terminal.sees('act › /mode');
+    await terminal.type('p', 'Tab');
+    await terminal.sees('act › /mode plan');
+    await terminal.type('', 'Enter');
+    await terminal.sees(/mode plan\n\nplan › say what/);
+    await say(terminal, '/mode');
+    await terminal.sees('mode plan; there are base, plan, act');
+    await say(terminal, '/mode none');
+    await terminal.sees('looprig: there is no mode "none": give base, plan or act');
+    await say(terminal, '/limits calls=2');
+    await terminal.sees('given here: calls=2');
+    await say(terminal, 'measure');
+    await terminal.sees('allow more with /limits calls=4');
+    await terminal.sees('to go on: /continue');
+    await say(terminal, '/limits none');
+    await terminal.sees(/given here: nothing\nof the loop: iterations=25 · calls=100/);
+    await say(terminal, '/limits much');
+    await terminal.sees('looprig: /limits: ');
+  });
+
+  it('the tab key lists commands where there are several, and an unknown one says what there is', async () => {
+    await using terminal = await open();
+    await terminal.type('/s', 'Tab');
+    await terminal.sees(/\n\/session {2}\/sessions {2}\/show\nact › \/s$/);
+    await terminal.type('o', 'Enter');
+    await terminal.sees(/there is no command \/so: there are \/help, \/mode, /);
+    await say(terminal, '//etc is a folder');
+    await terminal.sees('You said: /etc is a folder');
+  });
+
+  it('help, sessions and the session itself are shown on demand', async () => {
+    await using terminal = await open();
+    await say(terminal, 'hello');
+    await terminal.sees('✓ done');
+    await say(terminal, '/help');
+    await terminal.sees(/\n\/help {16}this list\n/);
+    await say(terminal, '/sessions');
+    await terminal.sees(/\nid +age +state +turns +calls +title\n[0-9a-f]{8} +now +done +1 +0 +hello\n/);
+    await say(terminal, '/session');
+    await terminal.sees(/\nto go on later: looprig chat --session [0-9a-f]{8}\n/);
+    await say(terminal, '/clear');
+    await terminal.sees(/^\n\nact › say what/);
+    await say(terminal, '/show');
+    await terminal.sees(/^\nsession [\s\S]*\n› hello\n\nYou said: hello\n/);
+  });
+
+  it('calls that ask are decided one after the other, with other arguments too, while nothing is sent by mistake', async () => {
+    await using terminal = await open();
+    await say(terminal, 'paint door wall gate');
+    expect(steady(await terminal.sees(ASKED)).slice(-5)).toEqual([
+      '? paint: the door, red',
+      '  house.paint: door (paint the door red)',
+      '',
+      'iterations 0/25 · calls 0/100 · running 0/8 · TIME',
+      'allow? y, n, a, e, s, q (?: help) ›',
+    ]);
+    await say(terminal, 'yes but later');
+    await terminal.sees('y (yes): this call may do it, once');
+    await say(terminal, 'e');
+    await terminal.sees('› e {"part":"door"}');
+    await terminal.type('', 'BSpace', 'BSpace', 'BSpace', 'BSpace', 'BSpace', 'BSpace');
+    await say(terminal, 'roof"}');
+    await terminal.sees('? paint: the wall, red');
+    await say(terminal, 'n not that');
+    await terminal.sees('? paint: the gate, red');
+    await say(terminal, 'a');
+    const lines = steady(await terminal.sees(/It is done\.[\s\S]*say what/)).join('\n');
+    expect(lines).toContain('  › e {"part":"roof"}\n');
+    expect(lines).toContain('  permission denied: not that\n');
+    expect(lines).toMatch(/calls 3\/100 · parallel peak \d\/8/);
+    await say(terminal, 'paint gate');
+    const after = await terminal.sees(/› paint gate[\s\S]*It is done\.[\s\S]*say what/);
+    expect(after.slice(after.lastIndexOf('› paint gate'))).not.toContain('?');
+  });
+
+  it('a question that comes while something is written waits for the end of it', async () => {
+    await using terminal = await open();
+    await say(terminal, 'measure');
+    await terminal.sees('running 3/8');
+    await say(terminal, 'paint door');
+    await terminal.type('y is');
+    await go();
+    await terminal.sees('a question waits above: send this line, or empty it (Ctrl-U), to answer');
+    await terminal.type('', 'C-u');
+    await terminal.sees(ASKED);
+    await say(terminal, 'n');
+    await terminal.sees(/✗ paint the door, red {2}denied[\s\S]*say what/);
+  });
+
+  it('a question that is left open ends it with status 5, and is asked again when it goes on', async () => {
+    {
+      await using terminal = await open();
+      await say(terminal, 'paint door');
+      await terminal.sees(ASKED);
+      await say(terminal, 'q');
+      expect(await terminal.ended()).toMatch(/looprig answer [0-9a-f]{8} yes\b[\s\S]*\[status 5\]$/);
+    }
+    await using terminal = await open(`${CHAT} --session last`);
+    await terminal.sees(/› paint door\na turn is unfinished: 1 call waits for an answer\n\ntake it up\? y, n ›$/);
+    await say(terminal, 'y');
+    await terminal.sees(ASKED);
+    await say(terminal, 'y');
+    await terminal.sees(/✓ paint the door, red[\s\S]*It is done\.[\s\S]*say what/);
+  });
+
+  it('what is unfinished and not taken up ends with the next turn', async () => {
+    {
+      await using terminal = await open();
+      await say(terminal, 'paint door');
+      await terminal.sees(ASKED);
+      await terminal.type('', 'C-d');
+      expect(await terminal.ended()).toMatch(/\[status 5\]$/);
+    }
+    await using terminal = await open(`${CHAT} --session last`);
+    await terminal.sees('take it up? y, n ›');
+    await say(terminal, 'n');
+    await terminal.sees('it ends with the next turn');
+    await say(terminal, 'something else');
+    await terminal.sees('You said: something else');
+  });
+
+  it('Ctrl-C interrupts a turn, which can be continued; a line that was begun stays', async () => {
+    await using terminal = await open();
+    await say(terminal, 'measure');
+    await terminal.sees('running 3/8');
+    await terminal.type('begun', 'C-c');
+    const lines = steady(await terminal.sees(/■ interrupted[\s\S]*act › begun$/));
+    expect(lines).toContain('interrupting the turn; Ctrl-C again quits at once');
+    expect(lines.filter(line => /^✗ measure .* interrupted$/u.test(line))).toHaveLength(3);
+    expect(lines.slice(-3)).toEqual(['to go on: /continue', '', 'act › begun']);
+    await terminal.type('', 'C-u');
+    await say(terminal, '/continue');
+    await terminal.sees(/› \/continue\n\nIt is done\.[\s\S]*say what/);
+    await say(terminal, '/continue');
+    await terminal.sees('looprig: the last turn ended with an answer');
+  });
+
+  it('Ctrl-C empties the line at the prompt, and twice quits with status 130', async () => {
+    await using terminal = await open();
+    await terminal.type('begun');
+    await terminal.sees('act › begun');
+    await terminal.type('', 'C-c');
+    await terminal.sees(IDLE);
+    await terminal.type('', 'C-c');
+    await terminal.sees(/Ctrl-C again quits\nact ›/);
+    await terminal.type('x');
+    await terminal.sees(/\n\nact › x$/);
+    await terminal.type('', 'BSpace', 'C-c', 'C-c');
+    expect(await terminal.ended()).not.toContain('again');
+    expect(await terminal.screen()).toMatch(/\[status 130\]$/);
+  });
+
+  it('Ctrl-C twice in a turn quits at once', async () => {
+    await using terminal = await open();
+    await say(terminal, 'measure');
+    await terminal.sees('running 3/8');
+    await terminal.type('', 'C-c', 'C-c');
+    expect(await terminal.ended()).toMatch(/\[status 130\]$/);
+  });
+
+  it('the end of the input while a turn works interrupts it, with status 130', async () => {
+    await using terminal = await open();
+    await say(terminal, 'measure');
+    await terminal.sees('running 3/8');
+    await terminal.type('', 'C-d');
+    const screen = await terminal.ended();
+    expect(screen).toContain('■ interrupted');
+    expect(screen).toMatch(/\[status 130\]$/);
+  });
+
+  it.each([
+    ['SIGTERM', 143],
+    ['Ctrl-D', 0],
+    ['Ctrl-C', 130],
+    ['an error', 1],
+  ])('the terminal is as it was after %s', async (how, status) => {
+    const line = `stty -g > before; sh -c "echo \\$\\$ > pid; exec ${CHAT}"; s=$?; stty -g > after; (exit $s)`;
+    await using terminal = await open(line);
+    await terminal.type('half');
+    await terminal.sees('act › half');
+    if (how === 'SIGTERM') process.kill(Number(await readFile(join(folder, 'pid'), 'utf8')), 'SIGTERM');
+    if (how === 'Ctrl-D') await terminal.type('', 'C-u', 'C-d');
+    if (how === 'Ctrl-C') await terminal.type('', 'C-u', 'C-c', 'C-c');
+    if (how === 'an error') {
+      await rm(store());
+      await writeFile(store(), 'no store any more');
+      await terminal.type('', 'C-u');
+      await say(terminal, '/sessions');
+    }
+    expect(await terminal.ended()).toContain(`[status ${status}]`);
+    expect(await readFile(join(folder, 'after'), 'utf8')).toBe(await readFile(join(folder, 'before'), 'utf8'));
+  });
+
+  it('in 40 columns no row is wider than the window, and wide characters are broken between', async () => {
+    await using terminal = await open(CHAT, { columns: 40 });
+    await terminal.type('漢字'.repeat(12));
+    const lines = (await terminal.sees(/漢字漢字漢字漢字$/)).split('\n');
+    expect(lines.slice(-2)).toEqual([`act › ${'漢字'.repeat(8)}`, `      ${'漢字'.repeat(4)}`]);
+    await terminal.type('', 'Enter');
+    await terminal.sees(/You said:\n(漢字){9}漢\n字漢字漢字\n[\s\S]*\nact › say what is to be done, or \/help$/);
+    await terminal.resize(60, 24);
+    await terminal.type('x');
+    await terminal.sees(/\n\nact › x$/);
+  });
+
+  it('pasted lines, a backslash and Alt-Enter make one text of several lines, which is recalled as one', async () => {
+    await using terminal = await open();
+    await terminal.paste('one\ntwo');
+    await terminal.sees(/act › one\n {6}two$/);
+    await terminal.type('\\', 'Enter');
+    await terminal.type('three', 'M-Enter');
+    await terminal.type('four');
+    await terminal.sees(/act › one\n {6}two\n {6}three\n {6}four$/);
+    await terminal.type('', 'C-a', 'BSpace');
+    await terminal.sees(/ {6}threefour$/);
+    await terminal.type('', 'Enter');
+    await terminal.sees(/› one two threefour\n\nYou said: one\ntwo\nthreefour\n[\s\S]*say what/);
+    await terminal.type('', 'Up');
+    await terminal.sees(/act › one\n {6}two\n {6}threefour$/);
+  });
+
+  it('what was typed and what the model says cannot drive the terminal', async () => {
+    await using terminal = await open();
+    await terminal.paste('\u009b2J red \u202e');
+    await terminal.type('', 'Enter');
+    await terminal.sees('You said: <U+009B>2J red <U+202E>');
+  });
+
+  it('a line that holds a key is not kept, and the key is not shown', async () => {
+    await using terminal = await open(CHAT, { env: { OPENAI_API_KEY: 'sk-very-secret-key' } });
+    await say(terminal, 'use sk-very-secret-key now');
+    await terminal.sees('You said: use [redacted] now');
+    expect(await terminal.screen()).not.toContain('very-secret');
+    await say(terminal, '/quit');
+    await terminal.ended();
+    expect(await readFile(`${store()}.history`, 'utf8')).toBe('"/quit"\n');
+  });
+
+  it('goes on after it was stopped by the shell', async () => {
+    await using terminal = await open('PS1="› " bash --norc --noprofile');
+    await say(terminal, CHAT);
+    await terminal.sees(IDLE);
+    await terminal.type('half', 'C-z');
+    await terminal.sees('Stopped');
+    await say(terminal, 'fg');
+    await terminal.sees(/fg\n[\s\S]*act › half$/);
+    await terminal.type(' and whole', 'Enter');
+    await terminal.sees('You said: half and whole');
+  });
+
+  it('NO_COLOR gives plain lines, to which lines are said as they come', async () => {
+    await using terminal = await open(CHAT, { env: { NO_COLOR: '1' } });
+    await say(terminal, 'paint door');
+    await terminal.sees(ASKED);
+    await say(terminal, 'y');
+    await terminal.sees(/✓ paint the door, red \([\s\S]*It is done\.[\s\S]*\n›$/);
+    await say(terminal, 'measure');
+    await terminal.sees('I measure.');
+    await say(terminal, 'and quickly');
+    await go();
+    await terminal.sees(/\n› and quickly\nYou said: and quickly\n/);
+    await rm(join(folder, 'go'));
+    await say(terminal, 'measure');
+    await terminal.sees(/› measure\nprompt: measure\nI measure\.\s*$/);
+    await terminal.type('', 'C-c');
+    await terminal.sees(/\ninterrupted [\s\S]*to go on: \/continue\n›$/);
+    await terminal.type('', 'C-c');
+    await terminal.sees('Ctrl-C again quits\n›');
+    await terminal.type('', 'C-c');
+    expect(await terminal.ended()).toMatch(/\[status 130\]$/);
+    expect(await terminal.painted()).not.toContain('\u001b');
+  });
+});
+
+describe('a conversation with a script', () => {
+  const talk = async (input: string, options: readonly string[] = []): Promise<Ended> => {
+    const args = ['chat', '--loop', folder, '--store', store(), ...options];
+    const { child, ended } = startProgram(args, { cwd: folder });
+    child.stdin.end(input);
+    return ended;
+  };
+
+  it('has one turn a line, one after the other, and only answers on standard output', async () => {
+    await go();
+    const { status, stdout, stderr } = await talk('hello\n\n/mode plan\nmeasure\nof two \\\nlines');
+    expect(status).toBe(0);
+    expect(stdout).toBe('You said: hello\nIt is done.\nYou said: of two \nlines\n');
+    expect(stderr).toContain('mode plan\n');
+    for (const sign of ['\u001b', '›']) expect(stderr).not.toContain(sign);
+  });
+
+  it('--quiet and --json are those of a run', async () => {
+    expect(await talk('one\ntwo\n', ['--quiet'])).toMatchObject({
+      ...{ status: 0, stderr: '', stdout: 'You said: one\nYou said: two\n' },
+    });
+    const { stdout } = await talk('one\ntwo\n', ['--json']);
+    const types = stdout.split('\n').map(line => /"type":"([^"]*)"/.exec(line)?.[1]);
+    expect(types.filter(type => type === 'result')).toHaveLength(2);
+  });
+
+  it('gives the status of the last turn that was no plain success', async () => {
+    expect(await talk('paint door\nhello\n')).toMatchObject({ status: 4 });
+    expect(await talk('measure\nhello\n', ['--limits', 'calls=2'])).toMatchObject({ status: 3 });
+    expect(await talk('hello\n/nothing\n')).toMatchObject({ status: 2, stdout: 'You said: hello\n' });
+  });
+
+  it('ends where a turn waits for an answer, with status 5', async () => {
+    const { status, stdout, stderr } = await talk('paint door\nhello\n', ['--approve', 'ask']);
+    expect({ status, stdout }).toEqual({ status: 5, stdout: '' });
+    expect(stderr).toMatch(/1 call waits for your answer: looprig answer [0-9a-f]{8} yes/);
+  });
+
+  it('keeps no history, and none beside a session that is not kept', async () => {
+    await talk('hello\n');
+    await expect(stat(`${store()}.history`)).rejects.toThrow('ENOENT');
+  });
+
+  it('refuses a session without a store', async () => {
+    expect(await talk('', ['--session', 'last', '--no-store'])).toMatchObject({ status: 2 });
+  });
+});
