@@ -55,6 +55,13 @@ interface Ports {
   readonly ingress: number;
 }
 
+/** How often a query is tried. */
+const QUERY_ATTEMPTS = 50;
+
+interface Answer {
+  readonly rows: readonly Record<string, unknown>[];
+}
+
 /** A running server, until `stop`. */
 export class RestateServer {
   readonly #folder: string;
@@ -99,15 +106,19 @@ export class RestateServer {
     return this.#log;
   }
 
-  /** Asks the server about itself in SQL. */
+  /** Asks the server about itself in SQL. For a while after its start it may ask a node that is no more, and is asked again. */
   async query(statement: string): Promise<readonly Record<string, unknown>[]> {
-    const response = await fetch(`${this.adminUrl}/query`, {
-      method: 'POST',
-      headers: { accept: 'application/json', 'content-type': 'application/json' },
-      body: JSON.stringify({ query: statement }),
-    });
-    if (!response.ok) throw new Error(`Restate answered a query with ${response.status}: ${await response.text()}`);
-    return ((await response.json()) as { readonly rows: readonly Record<string, unknown>[] }).rows;
+    for (let attempt = 1; ; attempt++) {
+      const response = await fetch(`${this.adminUrl}/query`, {
+        method: 'POST',
+        headers: { accept: 'application/json', 'content-type': 'application/json' },
+        body: JSON.stringify({ query: statement }),
+      });
+      if (response.ok) return ((await response.json()) as Answer).rows;
+      const said = await response.text();
+      if (attempt === QUERY_ATTEMPTS) throw new Error(`Restate answered a query with ${response.status}: ${said}`);
+      await sleep(100);
+    }
   }
 
   /** Starts the server on what it has, on the ports that it had; also after `kill`. Returns when it takes calls. */
