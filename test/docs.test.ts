@@ -1,13 +1,10 @@
 /** The documents say what is true: their code compiles, their links lead somewhere, and their tables are those of the source. */
 import { execFile } from 'node:child_process';
-import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { DEFAULT_TOOL_LIMITS, EVENT_DURABILITY } from 'looprig';
 import { describe, expect, it } from 'vitest';
-
-const root = join(import.meta.dirname, '..');
-const read = (path: string): string => readFileSync(join(root, path), 'utf8');
-const documents = globSync(['*.md', 'docs/**/*.md'], { cwd: root }).sort();
+import { blocksIn, type CodeBlock, DOCUMENTS, ROOT, read } from './documents/blocks.ts';
 
 /**
  * Fragments leave out their imports, and take some things for granted. What that is stands here: everything that the package exports
@@ -51,23 +48,10 @@ const TSCONFIG = {
   include: ['*.ts'],
 };
 
-interface CodeBlock {
-  readonly document: string;
-  readonly line: number;
-  readonly code: string;
-}
-
-function codeBlocks(document: string): CodeBlock[] {
-  const text = read(document);
-  return [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map(({ index, 1: code = '' }) => {
-    return { document, line: text.slice(0, index).split('\n').length, code };
-  });
-}
-
 /** What the compiler says of the blocks, each as a module of its own. */
-function compile(blocks: readonly CodeBlock[]): Promise<string> {
-  mkdirSync(join(root, 'temp'), { recursive: true });
-  const folder = mkdtempSync(join(root, 'temp/docs-'));
+function compile(blocks: readonly Pick<CodeBlock, 'document' | 'line' | 'code'>[]): Promise<string> {
+  mkdirSync(join(ROOT, 'temp'), { recursive: true });
+  const folder = mkdtempSync(join(ROOT, 'temp/docs-'));
   for (const { document, line, code } of blocks) {
     const file = `${document.replace(/\W/g, '-')}-line-${line}.ts`;
     writeFileSync(join(folder, file), `${code}export {};\n`);
@@ -75,7 +59,7 @@ function compile(blocks: readonly CodeBlock[]): Promise<string> {
   writeFileSync(join(folder, 'preamble.ts'), PREAMBLE);
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(TSCONFIG));
   return new Promise(done => {
-    const args = [join(root, 'node_modules/typescript/bin/tsc'), '--noEmit', '-p', folder];
+    const args = [join(ROOT, 'node_modules/typescript/bin/tsc'), '--noEmit', '-p', folder];
     execFile(process.execPath, args, { cwd: folder }, (error, stdout, stderr) => {
       rmSync(folder, { recursive: true, force: true });
       done(error === null ? '' : `${stdout}${stderr}` || String(error));
@@ -85,7 +69,7 @@ function compile(blocks: readonly CodeBlock[]): Promise<string> {
 
 describe('code in documents', () => {
   it('compiles, block by block, under the options of the project', { timeout: 120_000 }, async () => {
-    const blocks = documents.flatMap(codeBlocks);
+    const blocks = blocksIn('ts');
     expect(blocks.length).toBeGreaterThan(20);
     expect(await compile(blocks)).toBe('');
   });
@@ -99,16 +83,16 @@ describe('code in documents', () => {
 });
 
 describe('links and paths in documents', () => {
-  it.each(documents)('every link of %s leads to a file, and to a heading in it', document => {
+  it.each(DOCUMENTS)('every link of %s leads to a file, and to a heading in it', document => {
     const links = [...read(document).matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target);
     const dead = links.filter(link => !/^[a-z]+:/.test(link) && !leadsSomewhere(document, link));
     expect(dead).toEqual([]);
   });
 
-  it.each(documents)('%s names no path outside of the repository', document => {
-    const absolute = /(?<![\w.~:/*-])(?:\/(?:work|home|root|Users|tmp|opt|mnt|var|usr|etc)\b|[A-Z]:\\)\S*/g;
+  it.each(DOCUMENTS)('%s names no path outside of the repository', document => {
+    const absolute = /(?<![\w.~:/*-])(?:\/(?:work|home|ROOT|Users|tmp|opt|mnt|var|usr|etc)\b|[A-Z]:\\)\S*/g;
     const upwards = [...read(document).matchAll(/(?:\.\.\/)+[\w./-]*/g)].map(([path]) => path);
-    const outside = upwards.filter(path => relative(root, resolve(root, dirname(document), path)).startsWith('..'));
+    const outside = upwards.filter(path => relative(ROOT, resolve(ROOT, dirname(document), path)).startsWith('..'));
     expect([...(read(document).match(absolute) ?? []), ...outside]).toEqual([]);
   });
 });
@@ -116,7 +100,7 @@ describe('links and paths in documents', () => {
 function leadsSomewhere(document: string, link: string): boolean {
   const [path = '', heading] = link.split('#');
   const target = path === '' ? document : join(dirname(document), path);
-  if (!existsSync(join(root, target))) return false;
+  if (!existsSync(join(ROOT, target))) return false;
   return heading === undefined || headings(read(target)).includes(heading);
 }
 
@@ -144,8 +128,8 @@ describe('tables in documents', () => {
     expect(said).toEqual(defaults);
   });
 
-  it('docs/sessions.md has every event with its durability', () => {
-    const table = rows('docs/sessions.md');
+  it('docs/events.md has every event with its durability', () => {
+    const table = rows('docs/events.md');
     const said = Object.keys(EVENT_DURABILITY).map(type => [type, table.get(type)?.at(0) ?? 'not in the table']);
     const expected = Object.entries(EVENT_DURABILITY).map(([type, durability]) => [
       type,
@@ -163,7 +147,7 @@ describe('tables in documents', () => {
 
   it('every file that DESIGN.md names is there', () => {
     const named = [...read('DESIGN.md').matchAll(/`((?:src|test|examples|docs|scripts|bench|api)\/[\w./-]+)`/g)];
-    const missing = named.map(([, path = '']) => path).filter(path => !existsSync(join(root, path)));
+    const missing = named.map(([, path = '']) => path).filter(path => !existsSync(join(ROOT, path)));
     expect(missing).toEqual([]);
   });
 });

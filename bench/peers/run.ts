@@ -12,10 +12,7 @@ import type { Task } from './child.ts';
 import { ask } from './process.ts';
 import { plotsOf, reportOf } from './report.ts';
 import { Results } from './results.ts';
-import { BEHAVIOURS, WORKLOADS, type Workload } from './workloads.ts';
-
-const LIBRARIES = ['looprig', 'bare', 'ai', 'openai', 'mastra', 'langchain', 'langgraph', 'pi', 'strands', 'adk'];
-const GROUPS = [...new Set([...WORKLOADS.map(workload => workload.group), 'behaviour'])];
+import { BEHAVIOURS, LIBRARIES, WORKLOAD_GROUPS, WORKLOADS, type Workload } from './workloads.ts';
 
 const HERE = fileURLToPath(new URL('.', import.meta.url));
 
@@ -42,7 +39,7 @@ function choose(option: string, text: string | undefined, known: readonly string
 }
 
 const libraries = choose('only', values.only, LIBRARIES);
-const groups = choose('workloads', values.workloads, GROUPS);
+const groups = choose('workloads', values.workloads, WORKLOAD_GROUPS);
 const rounds = Number(values.rounds);
 if (!Number.isSafeInteger(rounds) || rounds < 1)
   throw new Error(`--rounds must be a whole number from 1, not "${values.rounds}"`);

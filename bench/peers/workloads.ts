@@ -72,3 +72,11 @@ export const BEHAVIOURS: Readonly<Record<string, string>> = {
   abort: 'aborted after 0.1 s while a tool runs that ignores it for 8 s: when and how the run ends',
   crash: 'killed during the second of five steps, then opened by another process and gone on with',
 };
+
+/** The libraries that are measured, looprig first and the hand-written loop after it. */
+export const LIBRARIES: readonly string[] = [
+  ...['looprig', 'bare', 'ai', 'openai', 'mastra', 'langchain', 'langgraph', 'pi', 'strands', 'adk'],
+];
+
+/** What `--workloads` takes. */
+export const WORKLOAD_GROUPS: readonly string[] = [...new Set([...WORKLOADS.map(({ group }) => group), 'behaviour'])];
