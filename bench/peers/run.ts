@@ -9,6 +9,7 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { Task } from './child.ts';
+import { writeComparison } from './comparison.ts';
 import { ask } from './process.ts';
 import { plotsOf, reportOf } from './report.ts';
 import { Results } from './results.ts';
@@ -131,5 +132,6 @@ console.log(report);
 if (out !== undefined) {
   writeFileSync(join(resolve(out), 'RESULTS.md'), report);
   for (const [name, svg] of Object.entries(plotsOf(results))) writeFileSync(join(resolve(out), name), svg);
+  if (isWhole) writeComparison();
   console.error(`written to ${resolve(out)}`);
 }

@@ -8,6 +8,7 @@ import { sqliteStore } from 'looprig/sqlite';
 import { forever, scriptedModel, scriptedTool } from 'looprig/testing';
 import { serviceProgram } from '../mcp/services.ts';
 import { PostgresServer } from '../support/postgres-server.ts';
+import { RestateServer } from '../support/restate-server.ts';
 import { freePort } from '../support/server-guard.ts';
 
 /** What is prepared for one block, and taken away after it. */
@@ -114,6 +115,12 @@ async function postgres(): Promise<Prepared> {
   return { globals: { postgresUrl: await server.createDatabase() }, [Symbol.asyncDispose]: () => server.stop() };
 }
 
+async function restate(): Promise<Prepared> {
+  const server = await RestateServer.start();
+  const globals = { restateIngress: server.ingressUrl, restateAdmin: server.adminUrl };
+  return { globals, [Symbol.asyncDispose]: () => server.stop() };
+}
+
 /** A recorded exchange: one request, one answer. */
 const RECORDING = {
   name: 'hello',
@@ -153,6 +160,8 @@ export const PREPARATIONS: Readonly<Record<string, () => Promise<Prepared>>> = {
     for await (const event of turn) if (event.type === 'gate.opened') break;
     return withGlobals({ session, turn });
   },
+  'docs/engines.md: On PostgreSQL alone: pg-boss': postgres,
+  'docs/engines.md: On Restate': restate,
   'docs/limits.md: At a limit': goingTooFar,
   'docs/limits.md: Going on after a limit': goingTooFar,
   'docs/mcp.md: MCP servers': serversOfMcp,

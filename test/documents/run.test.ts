@@ -4,17 +4,32 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { HAS_POSTGRES, POSTGRES_LEFT_OUT } from '../support/postgres-binaries.ts';
+import { HAS_RESTATE, RESTATE_LEFT_OUT } from '../support/restate-server.ts';
 import { blocksIn, type CodeBlock, ROOT } from './blocks.ts';
 import { PREPARATIONS } from './preparations.ts';
 import type { BlockToRun } from './run-blocks.ts';
 
-const POSTGRES_BLOCKS = ['docs/postgres.md: Sessions in PostgreSQL', 'docs/postgres.md: Permissions and migration'];
+const ON_POSTGRES = [
+  'docs/engines.md: On PostgreSQL alone: pg-boss',
+  'docs/postgres.md: Permissions and migration',
+  'docs/postgres.md: Sessions in PostgreSQL',
+];
+const ON_RESTATE = ['docs/engines.md: On Restate'];
+
+/** What stands for an address in a document: the reader's own servers are servers of the test. Ports are any that are free. */
+const ADDRESSES: readonly (readonly [address: RegExp, here: string])[] = [
+  [/\bport: \d+/g, 'port: 0'],
+  [/'postgres:[^']*'/g, 'globalThis.postgresUrl'],
+  [/'http:\/\/127\.0\.0\.1:8080'/g, 'globalThis.restateIngress'],
+  [/'http:\/\/127\.0\.0\.1:9070'/g, 'globalThis.restateAdmin'],
+];
 
 /** Blocks that cannot run here, and why. They are compiled like all others. */
 const COMPILED_ALONE: Readonly<Record<string, string>> = {
   'docs/writing-an-engine.md: The tests':
     'it kills processes for minutes, over a lab that is the reader’s own; test/engines runs it for every engine',
-  ...(HAS_POSTGRES ? {} : Object.fromEntries(POSTGRES_BLOCKS.map(place => [place, POSTGRES_LEFT_OUT]))),
+  ...(HAS_POSTGRES ? {} : Object.fromEntries(ON_POSTGRES.map(place => [place, POSTGRES_LEFT_OUT]))),
+  ...(HAS_RESTATE ? {} : Object.fromEntries(ON_RESTATE.map(place => [place, RESTATE_LEFT_OUT]))),
 };
 
 /** What a block prints, where it says so or where that shows what it did. */
@@ -70,15 +85,12 @@ mkdirSync(join(ROOT, 'temp'), { recursive: true });
 const folder = mkdtempSync(join(ROOT, 'temp/documents-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/**
- * The module of a block. Ports are any that are free, databases are those of a server here, and what it declares at its top is handed to
- * whoever runs it.
- */
+/** The module of a block. What it declares at its top is handed to whoever runs it. */
 function moduleOf({ document, line, place, code }: CodeBlock): string {
   const file = join(folder, `${document.replace(/\W/g, '-')}-line-${line}.ts`);
   const names = [...code.matchAll(/^const (\w+) =/gm)].map(([, name]) => name);
   const ending = `${CALLS[place] ?? ''}\nexport {};\nglobalThis.opened?.push(${names.join(', ')});\n`;
-  const here = code.replace(/\bport: \d+/g, 'port: 0').replace(/'postgres:[^']*'/g, 'globalThis.postgresUrl');
+  const here = ADDRESSES.reduce((text, [address, value]) => text.replaceAll(address, value), code);
   writeFileSync(file, here + ending);
   return file;
 }
@@ -107,7 +119,7 @@ describe('every code block of the documents', () => {
   const programs = toRun.filter(block => !isTest(block));
   const documents = [...new Set(programs.map(({ document }) => document))];
 
-  it.each(documents)('of %s runs, and leaves nothing behind', { timeout: 90_000 }, async document => {
+  it.concurrent.each(documents)('of %s runs, and leaves nothing behind', { timeout: 90_000 }, async document => {
     if (!existsSync(join(ROOT, 'dist/index.js')))
       throw new Error('the package is not built: run `npm run build` first');
     const its = programs.filter(block => block.document === document);

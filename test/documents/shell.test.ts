@@ -1,12 +1,11 @@
-/** What the documents tell to type is taken: by the command line itself, by `npm`, and by a server. Data that they show can be read. */
-import { execFile } from 'node:child_process';
-import { parseArgs, promisify } from 'node:util';
-import { listen } from 'looprig/server';
+/** What the documents tell to type is taken by the command line itself and by `npm`, and data that they show can be read. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { LIBRARIES, WORKLOAD_GROUPS } from '../../bench/peers/workloads.ts';
 import { declareProgram, readCommandLine } from '../../src/cli/command-line.ts';
-import { hostOf } from '../server/setup.ts';
-import { blocksIn, type CodeBlock, codeBlocks, read, WRITTEN } from './blocks.ts';
+import { blocksIn, type CodeBlock, codeBlocks, ROOT, read, WRITTEN } from './blocks.ts';
 import { type ShellCommand, shellCommands } from './shell-words.ts';
 
 const { scripts, peerDependencies, name } = JSON.parse(read('package.json')) as {
@@ -15,7 +14,7 @@ const { scripts, peerDependencies, name } = JSON.parse(read('package.json')) as 
   readonly name: string;
 };
 
-/** The one block that is no list of commands: a test below runs it as a whole. */
+/** The one block that is no list of commands: test/server/documents.test.ts runs it as a whole. */
 const CURL = 'docs/server.md: With curl';
 
 const surroundings = { version: '0.0.0', columns: 80 };
@@ -27,7 +26,8 @@ function check({ words, line }: ShellCommand): void {
   else if (program === 'looprig') readCommandLine(args, surroundings);
   else if (program === 'npm') checkNpm(args);
   else if (program === 'echo') for (const command of withinText(args.join(' '))) check(command);
-  else if (line.trim() !== 'node --test') throw new Error(`nothing is known of "${program}"`);
+  else if (program === 'node' && args[0] !== '--test') expect(existsSync(join(ROOT, args[0] ?? '')), line).toBe(true);
+  else if (program !== 'node') throw new Error(`nothing is known of "${program}"`);
 }
 
 /** The commands in `$(…)`. */
@@ -106,20 +106,6 @@ describe('what is to be typed', () => {
     for (const line of ['npx looprig rum', 'looprig run --limit 3', 'npm run fly', 'npm install express', 'make'])
       expect(() => check(shellCommands(line)[0]!), line).toThrow();
   });
-});
-
-it('the session with curl goes as docs/server.md has it, from its beginning to the answer of a gate', async () => {
-  const [block] = blocksIn('sh').filter(({ place }) => place === CURL);
-  const call = { tool: 'write', input: { path: 'notes.md', text: 'It is here.' } };
-  await using served = hostOf([{ calls: [call] }, { text: 'It is written.' }]);
-  const server = await listen(served.host, { heartbeatMs: 200 }); // curl sees that nobody reads when it next writes
-  const env = { ...process.env, URL: server.url };
-  const { stdout } = await promisify(execFile)('sh', ['-euc', block?.code ?? ''], { env, timeout: 20_000 });
-  await server.close();
-  expect(stdout.match(/"isNew":(true|false)/g)).toEqual(['"isNew":true', '"isNew":false']);
-  expect(stdout).toContain('"summary":"write notes.md"');
-  expect(stdout).toContain('wrote 3 characters to notes.md');
-  expect(stdout).toContain('"text":"It is written."');
 });
 
 describe('every block', () => {

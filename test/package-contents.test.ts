@@ -1,0 +1,39 @@
+/** What `npm pack` puts into the package is what users need: the built code with its types, the pages, and nothing else. Needs a build. */
+import { execFileSync } from 'node:child_process';
+import { globSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+const root = join(import.meta.dirname, '..');
+
+function packedFiles(): readonly string[] {
+  const output = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+    cwd: root,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  // One package: a list of one, or an object of one by its name.
+  const [packed] = Object.values(JSON.parse(output) as Record<string, { readonly files: readonly { path: string }[] }>);
+  return packed?.files.map(({ path }) => path) ?? [];
+}
+
+describe('the package', () => {
+  const files = packedFiles();
+
+  it('has these files beside code and pages, and no other', () => {
+    const others = files.filter(file => !file.startsWith('dist/') && !file.startsWith('docs/'));
+    expect(others.sort()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'llms.txt', 'package.json']);
+  });
+
+  it('has every page, without pictures and without the reference, which its types are', () => {
+    const pages = globSync('docs/**/*.md', { cwd: root, exclude: ['docs/reference/**'] }).sort();
+    expect(files.filter(file => file.startsWith('docs/')).sort()).toEqual(pages);
+  });
+
+  it('has of the code what runs and its types: no sources, no maps, no tests', () => {
+    const code = files.filter(file => file.startsWith('dist/'));
+    expect(code.length).toBeGreaterThan(100);
+    expect(code.filter(file => !/\.(js|css|html|svg)$|\.d\.ts$/.test(file))).toEqual([]);
+    expect(code.filter(file => /\.test(-d)?\.|\.map$/.test(file))).toEqual([]);
+  });
+});
