@@ -7,7 +7,10 @@ import { type LedgerLine, letGo, readLedger } from './engine-kit-ledger.ts';
 import { KIT_ANSWER, type KitPlan } from './engine-kit-loop.ts';
 import { pause } from './pause.ts';
 
-/** A process that runs turns, on this machine: the tests kill it, stop it and let it go on by its number. */
+/**
+ * A process that runs turns, on this machine: the tests kill it, stop it and let it go on by its number. On `SIGTERM` it closes its host with a `graceMs` of some
+ * seconds, and ends.
+ */
 export interface EngineKitWorker {
   readonly pid: number;
 }
@@ -78,6 +81,13 @@ export class KitBench {
       throw new Error(`${pid} is no worker: calls run in the processes that startWorker started`);
     this.#workers = this.#workers.filter(one => one !== worker);
     await end(worker);
+  }
+
+  /** Tells a worker to end, and waits until it has. It takes no more turns from then on. */
+  async end(pid: number): Promise<void> {
+    this.#workers = this.#workers.filter(worker => worker.pid !== pid);
+    process.kill(pid, 'SIGTERM');
+    await waitFor(`process ${pid} to end as it was told`, () => (isAlive(pid) ? undefined : true));
   }
 
   async killAll(): Promise<void> {

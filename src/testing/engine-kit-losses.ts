@@ -57,6 +57,25 @@ export const LOSS_CHECKS: readonly EngineCheck[] = [
     },
   ],
   [
+    'a worker that is told to end hands its turns over: calls that end in time are recorded, and nothing is unknown',
+    async (bench, { workers }) => {
+      await bench.haveWorkers(workers);
+      const [slow, next] = [freshKey('slow'), freshKey('next')];
+      const turn = await bench.start({
+        batches: [[{ tool: 'note', key: slow, ms: 1_500 }], [{ tool: 'note', key: next, ms: 100 }]],
+      });
+      const { pid } = await bench.begun(slow);
+      const ended = bench.end(pid);
+      if (workers === 1) await ended; // one process at a time
+      await bench.haveWorkers(1);
+      const records = await bench.done(turn);
+      await ended;
+      const outcomes = [slow, next].map(key => resultOf(bench, records, key).outcome);
+      same(outcomes, ['done', 'done'], 'the outcomes of the calls');
+      same([runsOf(bench, slow), runsOf(bench, next)], [1, 1], 'how often the calls ran');
+    },
+  ],
+  [
     'a question that was asked by a worker that is gone is answered, and its call runs once',
     async (bench, { workers }) => {
       await bench.haveWorkers(workers);

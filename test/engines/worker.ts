@@ -19,6 +19,10 @@ const host = createHost({ rig, engine, keepMs: plan.keepMs ?? 0, onFailure });
 await host.serve();
 
 process.on('disconnect', () => process.exit());
+process.on('SIGTERM', async () => {
+  await host.close({ graceMs: 10_000 });
+  process.exit();
+});
 process.on('message', ({ id, method, args }: Asked) => {
   const act = host[method] as unknown as (...args: unknown[]) => Promise<unknown>;
   act.apply(host, args).then(
