@@ -38,7 +38,8 @@ export async function chatCommand(options: ChatOptions, host: Host, secrets: Sec
   try {
     const parts = { work, options, host, secrets, front };
     const end = await new Chat(parts).run(await begin(parts));
-    if (work.kept !== undefined && !front.isScript) host.stderr.write(`to go on: ${chatAgain(work.kept)}\n`);
+    const hasSaid = work.session.history.length > 0;
+    if (work.kept !== undefined && hasSaid && !front.isScript) host.stderr.write(`to go on: ${chatAgain(work.kept)}\n`);
     return end;
   } catch (error) {
     front.close();

@@ -198,7 +198,7 @@ export class Chat implements ChatListener {
   async #watch(followed: FollowedTurn): Promise<void> {
     const watch: TurnWatch = new TurnWatch(this.#parts, followed, {
       begun: () => this.#show(),
-      steered: text => this.#steered(watch.view, text),
+      steered: text => this.#steered(text),
       left: view => this.#over.resolve({ kind: 'left', view }),
       failed: error => this.#over.reject(error),
     });
@@ -217,10 +217,10 @@ export class Chat implements ChatListener {
   }
 
   /** The model is told: so it stands in the conversation, here. */
-  #steered(view: View, text: string): void {
+  #steered(text: string): void {
     const place = this.#waiting.findIndex(waiting => waiting.steers && waiting.text === text);
     if (place !== -1) this.#waiting = this.#waiting.toSpliced(place, 1);
-    view.notice(`› ${text}`);
+    this.#parts.front.steered(text);
     this.#show();
   }
 

@@ -34,6 +34,8 @@ export interface ChatFront {
   listen(listener: ChatListener): void;
   /** The view for the next turn. */
   turnView(): View;
+  /** The model is told now what was said to its turn. */
+  steered(text: string): void;
   /** What is to be seen now. */
   show(state: ChatState): void;
   /** A line about the conversation. */

@@ -27,6 +27,7 @@ beforeEach(async () => {
       entered: text => heard.push(text),
       pressed: () => {},
       changed: () => {},
+      cleared: () => heard.push('Ctrl-L'),
       interrupted: () => heard.push('Ctrl-C'),
       ended: () => heard.push('end'),
       cameBack: () => {},

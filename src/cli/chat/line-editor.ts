@@ -16,6 +16,8 @@ interface EditorListener {
   pressed(): void;
   /** Something may look different. */
   changed(): void;
+  /** Ctrl-L. */
+  cleared(): void;
   /** Ctrl-C. */
   interrupted(): void;
   /** Ctrl-D in an empty line, or the end of the input. */
@@ -111,6 +113,7 @@ export class LineEditor {
     else if (key.name === 'paste-end') this.#isPasting = false;
     else if (key.name === 'up' || (key.ctrl === true && key.name === 'p')) this.#recall(history.back(this.#text));
     else if (key.name === 'down' || (key.ctrl === true && key.name === 'n')) this.#recall(history.forward());
+    else if (key.ctrl === true && key.name === 'l') listener.cleared();
     else if (key.name === 'return' && key.meta === true) {
       this.#above.push(line.slice(0, cursor));
       this.#readline.write(null, DROP_LINE);

@@ -61,6 +61,10 @@ export class PlainFront implements ChatFront {
     return this.#view;
   }
 
+  steered(text: string): void {
+    this.#view?.notice(`› ${text}`);
+  }
+
   show({ isRunning }: ChatState): void {
     this.#isRunning = isRunning;
     if (isRunning || this.isScript || this.#isPrompted || this.#asked !== undefined) return;

@@ -80,6 +80,7 @@ export class TerminalFront implements ChatFront {
           this.#hint = '';
         },
         changed: () => this.#changed(),
+        cleared: () => this.clearScreen(),
         interrupted: () => listener.interrupted(),
         ended: () => {
           if (this.#asked === undefined) listener.ended();
@@ -117,6 +118,10 @@ export class TerminalFront implements ChatFront {
     };
   }
 
+  steered(text: string): void {
+    this.#showLines([`› ${oneLine(text, this.#parts.secrets)}`]);
+  }
+
   show(state: ChatState): void {
     this.#state = state;
     this.#redraw();
@@ -141,11 +146,7 @@ export class TerminalFront implements ChatFront {
   }
 
   ask(lines: readonly string[], prompt: string): void {
-    if (this.#view === undefined) this.print(`\n${lines.map(line => `${line}\n`).join('')}`);
-    else {
-      this.#view.ask(lines, '');
-      this.#view.answered();
-    }
+    this.#showLines(lines);
     this.#prompt = prompt.trimStart();
   }
 
@@ -196,6 +197,15 @@ export class TerminalFront implements ChatFront {
 
   /** The text that the next answer begins with. */
   #prefilled = '';
+
+  /** Lines that stand out in what a turn shows. */
+  #showLines(lines: readonly string[]): void {
+    if (this.#view === undefined) this.print(`\n${lines.map(line => `${line}\n`).join('')}`);
+    else {
+      this.#view.ask(lines, '');
+      this.#view.answered();
+    }
+  }
 
   readonly #redraw = (): void => this.#bottom.refresh();
 
