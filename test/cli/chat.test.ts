@@ -70,7 +70,12 @@ async function open(line = CHAT, { env, ...size }: Partial<TmuxOptions> = {}): P
     cwd: folder,
     env: { LOOPRIG_STORE: store(), PATH: `${folder}:${process.env.PATH}`, ...env },
   });
-  await terminal.sees(/›/);
+  try {
+    await terminal.sees(/›/);
+  } catch (error) {
+    await terminal[Symbol.asyncDispose]();
+    throw error;
+  }
   return terminal;
 }
 
