@@ -8,7 +8,17 @@ const source = fileURLToPath(new URL('../src/', import.meta.url));
 
 /** From the bottom up: a file imports from its own layer and from those below it. Single files stand under their name. */
 const LAYERS: readonly (readonly string[])[] = [
-  ['errors.ts', 'clock.ts', 'ids.ts', 'show.ts', 'freeze.ts', 'node', 'model'],
+  [
+    'looprig-error.ts',
+    'errors.ts',
+    'optional-package.ts',
+    'clock.ts',
+    'ids.ts',
+    'show.ts',
+    'freeze.ts',
+    'node',
+    'model',
+  ],
   ['define'],
   ['journal', 'events'],
   ['bind'],
@@ -145,7 +155,10 @@ describe('the sources', () => {
     const isTheirs = (to: string): boolean => to.startsWith('@modelcontextprotocol/') || to.startsWith('node:');
     const foreign = own
       .filter(
-        ({ to }) => !/^(mcp\/|define\/|(errors|show)\.ts$|node\/process-group\.ts$|@noble\/)/.test(to) && !isTheirs(to),
+        ({ to }) =>
+          !/^(mcp\/|define\/|(errors|looprig-error|optional-package|show)\.ts$|node\/process-group\.ts$|@noble\/)/.test(
+            to,
+          ) && !isTheirs(to),
       )
       .map(({ from, to }) => `${from} -> ${to}`);
     expect(foreign).toEqual([]);
@@ -188,7 +201,10 @@ describe('the sources', () => {
     const isTheirs = (to: string): boolean => /^(hono|@hono\/node-server|ai)$/.test(to) || to.startsWith('node:');
     const foreign = own
       .filter(
-        ({ to }) => !/^(server\/|index\.ts$|engines\/|ai\/|define\/(schema|options)\.ts$|show\.ts$|@noble\/)/.test(to),
+        ({ to }) =>
+          !/^(server\/|index\.ts$|engines\/|ai\/|define\/(schema|options)\.ts$|(looprig-error|optional-package|show)\.ts$|@noble\/)/.test(
+            to,
+          ),
       )
       .filter(({ to }) => !isTheirs(to))
       .map(({ from, to }) => `${from} -> ${to}`);
@@ -205,7 +221,10 @@ describe('the sources', () => {
     expect(own.length).toBeGreaterThan(20);
     const isTheirs = (to: string): boolean => /^(@restatedev\/|pg-boss$|node:)/.test(to);
     const foreign = own
-      .filter(({ to }) => !/^(engines\/(engine|engine-error)\.ts$|(errors|ids|show)\.ts$)/.test(to) && !isTheirs(to))
+      .filter(
+        ({ to }) =>
+          !/^(engines\/(engine|engine-error)\.ts$|(errors|ids|optional-package|show)\.ts$)/.test(to) && !isTheirs(to),
+      )
       .filter(({ from, to }) => dirname(from) !== dirname(to))
       .map(({ from, to }) => `${from} -> ${to}`);
     expect(foreign).toEqual([]);

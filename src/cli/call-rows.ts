@@ -1,4 +1,6 @@
 /** Calls as rows of a terminal: one for a call that runs or waits, one for a call that is done, and below it why it failed. */
+
+import { durationText } from '../report/model/format.ts';
 import {
   type CompletedCall,
   callLabel,
@@ -8,7 +10,6 @@ import {
   toolLabel,
   updateLabel,
 } from './call-text.ts';
-import { showDuration } from './durations.ts';
 import { fitRow, type Row, type Span } from './rows.ts';
 import type { SecretFilter } from './secrets.ts';
 import type { Painter } from './style.ts';
@@ -35,7 +36,7 @@ export class CallRows {
   /** A call that has its result; `call` is what was known of it before. The beginning of a result that is no failure is shown on demand. */
   completed(event: CompletedCall, call: OpenCall | undefined, width: number, withResult: boolean): readonly string[] {
     const mark: Span = event.isError ? { text: '✗', look: 'red' } : { text: '✓', look: 'green' };
-    const took = call?.startedAt === undefined ? '' : `  ${showDuration(event.durationMs)}`;
+    const took = call?.startedAt === undefined ? '' : `  ${durationText(event.durationMs)}`;
     const word = outcomeWord(event);
     const right: readonly Span[] = [
       { text: took, look: 'dim' },
@@ -98,5 +99,5 @@ function spinner(now: number): Span {
 }
 
 function elapsed(since: number, now: number): Span {
-  return { text: `  ${showDuration(Math.max(0, now - since))}`, look: 'dim' };
+  return { text: `  ${durationText(Math.max(0, now - since))}`, look: 'dim' };
 }

@@ -1,5 +1,6 @@
 /** A call and its outcome, in words for people. */
 import type { TurnEvent } from '../index.ts';
+import { OUTCOME_WORDS } from '../report/model/format.ts';
 import { oneLine } from './safe-text.ts';
 import type { SecretFilter } from './secrets.ts';
 import type { OpenCall } from './turn-progress.ts';
@@ -7,22 +8,12 @@ import type { OpenCall } from './turn-progress.ts';
 /** A call that has its result. */
 export type CompletedCall = Extract<TurnEvent, { type: 'tool.completed' }>;
 
-const OUTCOME_WORDS: Readonly<Record<CompletedCall['outcome'], string>> = Object.freeze({
-  done: '',
-  failed: 'failed',
-  refused: 'refused',
-  denied: 'denied',
-  timed_out: 'timed out',
-  interrupted: 'interrupted',
-  not_run: 'not run',
-});
-
 /** No more of a text than this is looked at: it ends up in one line. */
 const MOST_CHARACTERS = 200;
 
 /** How the call ended, in a word or two; empty for one that simply worked. */
 export function outcomeWord({ outcome }: CompletedCall): string {
-  return OUTCOME_WORDS[outcome];
+  return outcome === 'done' ? '' : OUTCOME_WORDS[outcome];
 }
 
 /** The name of a tool as a model gave it: it may be anything. */

@@ -1,5 +1,5 @@
 /** What a turn has used of its limits, in words. */
-import { showDuration } from './durations.ts';
+import { durationText } from '../report/model/format.ts';
 import { textWidth } from './text-width.ts';
 import type { TurnProgress } from './turn-progress.ts';
 
@@ -73,5 +73,5 @@ function count(tokens: number): string {
 }
 
 function elapsed({ startedAt }: TurnProgress, now: number): readonly string[] {
-  return startedAt === undefined ? [] : [showDuration(Math.max(0, now - startedAt))];
+  return startedAt === undefined ? [] : [durationText(Math.max(0, now - startedAt))];
 }

@@ -2,6 +2,7 @@
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { type CommandEnd, DONE } from './command.ts';
+import { codeOf } from './error-code.ts';
 import type { Host } from './host.ts';
 import { configText, type NewLoop, packageText, testText } from './init-files.ts';
 import type { InitOptions } from './options.ts';
@@ -96,8 +97,4 @@ async function hasLooprig(folder: string): Promise<boolean> {
     if ((await stat(join(at, 'node_modules', 'looprig')).catch(() => undefined)) !== undefined) return true;
     if (dirname(at) === at) return false;
   }
-}
-
-function codeOf(cause: unknown): string {
-  return cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause);
 }

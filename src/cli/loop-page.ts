@@ -1,5 +1,5 @@
 /** A loop's report as lines for people. */
-import { showDuration } from './durations.ts';
+import { durationText } from '../report/model/format.ts';
 import { SEPARATOR } from './gauges.ts';
 import type { LimitReport, LoopReport, ModeReport, ToolReport } from './loop-report.ts';
 import { packParts } from './rows.ts';
@@ -39,7 +39,7 @@ function toolLines(tool: ToolReport, { modes }: LoopReport, options: PageOptions
     ...(tool.idempotent ? ['may run again after a crash'] : []),
     ...(tool.timeoutMs === null || tool.timeoutMs === modes[0]?.limits.callTimeoutMs
       ? []
-      : [`at most ${showDuration(tool.timeoutMs)}`]),
+      : [`at most ${durationText(tool.timeoutMs)}`]),
   ];
   const deeper = `${INDENT}${INDENT}`;
   return [

@@ -1,5 +1,6 @@
 /** `--model`: from words to a model. */
 import type { AnyLanguageModel, ModelSettings, ToolDefinition } from '../index.ts';
+import { optionalPackage } from '../optional-package.ts';
 import { PROVIDERS, type Provider } from './providers.ts';
 import { loadReplay } from './replay.ts';
 import { KEY_VARIABLES } from './secrets.ts';
@@ -127,15 +128,8 @@ async function compatible(address: string, env: Environment): Promise<ChosenMode
 }
 
 /** What `load` gives. Throws `UsageError` that says what to install where a package is missing. */
-async function installed<T>(install: string, load: () => Promise<T>): Promise<T> {
-  try {
-    return await load();
-  } catch (cause) {
-    const code: unknown = typeof cause === 'object' && cause !== null ? Reflect.get(cause, 'code') : undefined;
-    if (code !== 'ERR_MODULE_NOT_FOUND') throw cause;
-    const name = install.slice(0, install.lastIndexOf('@'));
-    throw new UsageError(`this model needs the package ${name}: run "npm install ${install}"`, { cause });
-  }
+function installed<Package>(install: string, load: () => Promise<Package>): Promise<Package> {
+  return optionalPackage('this model', install, load, (message, options) => new UsageError(message, options));
 }
 
 /** What a variable says; `undefined` where that is nothing. */

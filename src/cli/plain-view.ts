@@ -3,8 +3,8 @@
  * model thinks, and says before it calls tools, is told on standard error. With `streamsText` text goes out as it comes, for a person who watches.
  */
 import type { Clock, TurnEvent, TurnResult } from '../index.ts';
+import { durationText } from '../report/model/format.ts';
 import { type CompletedCall, callLabel, failureLabel, outcomeWord, resultLabel, toolLabel } from './call-text.ts';
-import { showDuration } from './durations.ts';
 import { finalGauges, SEPARATOR } from './gauges.ts';
 import { noteOf, retryNote } from './notes.ts';
 import { answerText } from './quiet-view.ts';
@@ -135,7 +135,7 @@ export class PlainView implements View {
   #completed(event: CompletedCall): void {
     const call = this.#progress.openCall(event.callId);
     const label = call === undefined ? '' : callLabel(call, this.#secrets);
-    const ran = call?.startedAt === undefined ? '' : showDuration(event.durationMs);
+    const ran = call?.startedAt === undefined ? '' : durationText(event.durationMs);
     const detail = [ran, outcomeWord(event)].filter(part => part !== '').join(', ');
     const why = this.#showsResults ? resultLabel(event, this.#secrets) : failureLabel(event, this.#secrets);
     const line = [event.isError ? '✗' : '✓', toolLabel(event.toolName, this.#secrets), label, detail && `(${detail})`];

@@ -1,6 +1,7 @@
 /** `looprig report`: a session as a file to look at, or as data. */
 import { writeFile } from 'node:fs/promises';
 import { type CommandEnd, DONE } from './command.ts';
+import { codeOf } from './error-code.ts';
 import type { Host } from './host.ts';
 import { findStored } from './open-session.ts';
 import type { ReportOptions } from './options.ts';
@@ -33,7 +34,7 @@ async function write(file: string, text: string, isForced: boolean, { stderr }: 
   try {
     await writeFile(file, text, { mode: 0o600, flag: isForced ? 'w' : 'wx' });
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause);
+    const code = codeOf(cause);
     if (code === 'EEXIST') {
       throw new UsageError(`${file} is there already: name another, or write over it with --force`, { cause });
     }

@@ -1,6 +1,6 @@
 /** A session written down: what it is, its turns as they looked when they ran, and what is left to do. */
 import type { JournalRecord, TurnEvent } from '../index.ts';
-import { showAge } from './ages.ts';
+import { ageText } from '../report/model/format.ts';
 import { EXIT } from './conclude.ts';
 import { gateLine } from './gate-text.ts';
 import { SEPARATOR } from './gauges.ts';
@@ -37,7 +37,7 @@ export class SessionPage {
   /** What the session is. */
   head(session: ListedSession, { loop, model, workspace }: Partial<RunSettings>): void {
     const { sessionId, state, turns, calls, updatedAt } = session;
-    const age = showAge(this.#host.clock.now() - updatedAt);
+    const age = ageText(this.#host.clock.now() - updatedAt);
     const counts = [counted(turns, 'turn'), counted(calls, 'call')];
     const facts = [stateWord(state), ...counts, age === 'now' ? 'now' : `${age} ago`];
     const where = [loop, model, workspace].filter(fact => fact !== undefined);

@@ -1,5 +1,5 @@
 /** Sessions as a table. */
-import { showAge } from './ages.ts';
+import { ageText } from '../report/model/format.ts';
 import { fitRow, type Span } from './rows.ts';
 import { oneLine } from './safe-text.ts';
 import type { SecretFilter } from './secrets.ts';
@@ -78,7 +78,7 @@ function columnsFor({ now, columns = Number.POSITIVE_INFINITY }: TableOptions): 
   ];
   return [
     { head: 'id', isNumber: false, text: ({ shown }) => shown, look: () => 'cyan' },
-    { head: 'age', isNumber: false, text: ({ session }) => showAge(now - session.updatedAt), look: dim },
+    { head: 'age', isNumber: false, text: ({ session }) => ageText(now - session.updatedAt), look: dim },
     {
       head: 'state',
       isNumber: false,

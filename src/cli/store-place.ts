@@ -4,6 +4,7 @@ import { isBuiltin } from 'node:module';
 import { homedir } from 'node:os';
 import { posix, resolve, win32 } from 'node:path';
 import { DefinitionError, type JournalStore } from '../index.ts';
+import { codeOf } from './error-code.ts';
 import type { StoreOptions } from './options.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -131,11 +132,10 @@ async function makeFile({ file, isDefault }: StorePlace): Promise<void> {
     }
     await (await open(file, 'a', 0o600)).close();
   } catch (cause) {
-    const reason = cause instanceof Error && 'code' in cause ? ` (${String(cause.code)})` : '';
     const advice = isDefault
       ? 'name a file with --store FILE, or keep nothing with --no-store'
       : 'its folder must exist and be writable';
-    throw new UsageError(`the store ${file} cannot be made${reason}: ${advice}`, { cause });
+    throw new UsageError(`the store ${file} cannot be made (${codeOf(cause)}): ${advice}`, { cause });
   }
 }
 

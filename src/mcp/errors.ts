@@ -1,5 +1,5 @@
 /** What goes wrong with an MCP server before a loop runs. What goes wrong in a call is a result that the model reads. */
-import { LooprigError } from '../errors.ts';
+import { brandClass, LooprigError } from '../looprig-error.ts';
 
 /** Why the tools of an MCP server cannot be had. */
 export type McpErrorKind =
@@ -18,8 +18,7 @@ export class McpError extends LooprigError<McpErrorKind> {
   readonly server: string;
 
   static {
-    Object.defineProperty(McpError.prototype, 'name', { value: 'McpError', configurable: true });
-    Object.defineProperty(McpError.prototype, Symbol.for('looprig.error.McpError'), { value: true });
+    brandClass(McpError.prototype, 'McpError');
   }
 
   constructor(kind: McpErrorKind, server: string, message: string, options: { readonly cause?: unknown } = {}) {

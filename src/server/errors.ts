@@ -1,5 +1,5 @@
 /** What goes wrong with a server before it serves. What goes wrong with a request is an answer to it. */
-import { LooprigError } from '../index.ts';
+import { brandClass, LooprigError } from '../looprig-error.ts';
 
 /** Why a server does not start. */
 export type ServerErrorKind =
@@ -13,7 +13,6 @@ export type ServerErrorKind =
 /** A server cannot be made or started. The message says why, and what would be right; it never holds the token. */
 export class ServerError extends LooprigError<ServerErrorKind> {
   static {
-    Object.defineProperty(ServerError.prototype, 'name', { value: 'ServerError', configurable: true });
-    Object.defineProperty(ServerError.prototype, Symbol.for('looprig.error.ServerError'), { value: true });
+    brandClass(ServerError.prototype, 'ServerError');
   }
 }

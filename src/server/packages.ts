@@ -1,32 +1,22 @@
-/** Packages that only those install who serve. Each is loaded when it is first needed. */
+/** Packages that only those install who serve. What is not installed throws `ServerError` `missing_package`. */
+import { optionalPackage } from '../optional-package.ts';
 import { ServerError } from './errors.ts';
 
-/** Throws `ServerError` `missing_package` where it is not installed. */
+/** Answers requests by their paths. */
 export function loadHono(): Promise<typeof import('hono')> {
-  return load('A server', 'hono', '4', () => import('hono'));
+  return optionalPackage('a server', 'hono@4', () => import('hono'), missing);
 }
 
-/** Throws `ServerError` `missing_package` where it is not installed. */
+/** Takes requests from Node's sockets. */
 export function loadNodeServer(): Promise<typeof import('@hono/node-server')> {
-  return load('Listening on Node', '@hono/node-server', '2', () => import('@hono/node-server'));
+  return optionalPackage('a server on Node', '@hono/node-server@2', () => import('@hono/node-server'), missing);
 }
 
-/** Throws `ServerError` `missing_package` where it is not installed. */
+/** Makes messages of a stream. */
 export function loadAi(): Promise<typeof import('ai')> {
-  return load('Giving a page its messages', 'ai', '7', () => import('ai'));
+  return optionalPackage('a page that begins with its messages', 'ai@7', () => import('ai'), missing);
 }
 
-async function load<Package>(
-  what: string,
-  name: string,
-  version: string,
-  importIt: () => Promise<Package>,
-): Promise<Package> {
-  try {
-    return await importIt();
-  } catch (cause) {
-    if (Reflect.get(Object(cause), 'code') !== 'ERR_MODULE_NOT_FOUND') throw cause;
-    const message = `${what} needs the package ${name}, which is not installed: npm install ${name}@${version}`;
-    throw new ServerError('missing_package', message, { cause });
-  }
+function missing(message: string, options: { readonly cause: unknown }): ServerError {
+  return new ServerError('missing_package', message, options);
 }

@@ -3,7 +3,7 @@ import type { VNode } from 'preact';
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import { Patterns } from '../report/components/icons.tsx';
 import { idInAddress } from './address.ts';
-import { ApiError, type Client } from './client.ts';
+import { ApiError, type Client, sentenceOf } from './client.ts';
 import { unlessSame, useAction, usePolling } from './hooks.ts';
 import { SessionList, type Sessions } from './session-list.tsx';
 import { SessionPage } from './session-page.tsx';
@@ -24,8 +24,7 @@ export function App({ client }: { readonly client: Client }): VNode {
       setSessions(before => unlessSame(before, { list, loops, failure: undefined }));
     } catch (error) {
       setNeedsToken(error instanceof ApiError && error.status === 401);
-      const failure = error instanceof Error ? error.message : String(error);
-      setSessions(before => ({ ...before, failure }));
+      setSessions(before => ({ ...before, failure: sentenceOf(error) }));
     }
   }, [client]);
   usePolling(load, LIST_MS);

@@ -94,7 +94,8 @@ describe('a model that cannot be had is one sentence and status 2', () => {
     for (const [model, name, version] of packages) {
       const { status, stderr } = await runProgram(['run', 'hi', '--model', model], { main, env });
       expect(status).toBe(2);
-      expect(stderr).toBe(`looprig: this model needs the package ${name}: run "npm install ${name}@${version}"\n`);
+      const install = `npm install ${name}@${version}`;
+      expect(stderr).toBe(`looprig: this model needs the package ${name}, which is not installed: ${install}\n`);
     }
     expect((await runProgram(['run', '--workspace', place, '--quiet'], { main })).status).toBe(0);
   });

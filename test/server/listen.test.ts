@@ -126,10 +126,10 @@ describe('a package that is not installed', () => {
     const say = `error => console.log(error.name, error.kind, error.message)`;
     const create = `const { createServer, listen } = await import(${entry});`;
     expect(await run(`${create} await createServer({}).catch(${say});`, 'hono')).toBe(
-      'ServerError missing_package A server needs the package hono, which is not installed: npm install hono@4',
+      'ServerError missing_package a server needs the package hono, which is not installed: npm install hono@4',
     );
     expect(await run(`${create} await listen({}).catch(${say});`, '@hono/node-server')).toBe(
-      'ServerError missing_package Listening on Node needs the package @hono/node-server, which is not installed: npm install @hono/node-server@2',
+      'ServerError missing_package a server on Node needs the package @hono/node-server, which is not installed: npm install @hono/node-server@2',
     );
   });
 
@@ -148,7 +148,7 @@ describe('a package that is not installed', () => {
     );
     expect(told.split('\n')).toEqual([
       '200 {"loops":[]}',
-      '501 {"error":{"kind":"missing_package","message":"Giving a page its messages needs the package ai, which is not installed: npm install ai@7","status":501}}',
+      '501 {"error":{"kind":"missing_package","message":"a page that begins with its messages needs the package ai, which is not installed: npm install ai@7","status":501}}',
     ]);
   });
 

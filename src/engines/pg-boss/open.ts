@@ -1,6 +1,7 @@
 /** The connection to pg-boss, with the queues in it. */
 import type { PgBoss } from 'pg-boss';
-import { loadPackage } from '../engine-error.ts';
+import { optionalPackage } from '../../optional-package.ts';
+import { missingPackage } from '../engine-error.ts';
 import type { ResolvedPgBoss } from './options.ts';
 
 const DAY = 86_400;
@@ -32,7 +33,12 @@ const SUPERVISE_SECONDS = 3;
 /** Connects, and makes what is missing in the database. Rejects with `EngineError` `missing_package`, or with what PostgreSQL says. */
 export async function openPgBoss(options: ResolvedPgBoss): Promise<PgBoss> {
   const { url, schema, queue, woken, connections, onError } = options;
-  const { PgBoss } = await loadPackage('the engine on PostgreSQL', 'pg-boss@12', () => import('pg-boss'));
+  const { PgBoss } = await optionalPackage(
+    'the engine on PostgreSQL',
+    'pg-boss@12',
+    () => import('pg-boss'),
+    missingPackage,
+  );
   const boss = new PgBoss({
     ...{ connectionString: url, schema, max: connections, useListenNotify: true, schedule: false },
     ...{ superviseIntervalSeconds: SUPERVISE_SECONDS, monitorIntervalSeconds: SUPERVISE_SECONDS },

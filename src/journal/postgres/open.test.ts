@@ -268,6 +268,6 @@ test('without its package, a store says which one to install when it is first us
     const store = postgresStore({ url: 'postgres://a:b@localhost/c' });
     await store.list().catch(error => console.log(error.name, error.kind, error.message));`,
   );
-  const message = 'a PostgreSQL store needs the package pg, which is not installed: npm install pg@8';
+  const message = 'a store in PostgreSQL needs the package pg, which is not installed: npm install pg@8';
   expect(told).toBe(`JournalError store_failed ${message}`);
 });

@@ -103,7 +103,8 @@ export function callWord(call: CallView): string {
   return startedAt === undefined ? 'waits' : 'running';
 }
 
-const OUTCOME_WORDS = Object.freeze({
+/** How a call ended, in a word or two. */
+export const OUTCOME_WORDS: Readonly<Record<NonNullable<CallView['outcome']>, string>> = Object.freeze({
   ...{ done: 'done', failed: 'failed', refused: 'refused', denied: 'denied' },
   ...{ timed_out: 'timed out', interrupted: 'interrupted', not_run: 'not run' },
 });

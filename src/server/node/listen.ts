@@ -4,9 +4,9 @@ import { createServer as createHttpServer, type Server as HttpServer } from 'nod
 import type { AddressInfo } from 'node:net';
 import { isList, show } from '../../show.ts';
 import { refusal } from '../answers.ts';
+import { ServerError } from '../errors.ts';
 import { isLoopback } from '../guard.ts';
 import { HttpError } from '../http-error.ts';
-import { ServerError } from '../index.ts';
 import type { Listening, ListenOptions } from '../listen.ts';
 import type { Served } from '../own-host.ts';
 import { loadNodeServer } from '../packages.ts';
