@@ -3,7 +3,7 @@
  * machine alone. Prints what was found and measured, and writes the figures to `bench/SCALE.md` when all engines were run.
  */
 import { writeFileSync } from 'node:fs';
-import { availableParallelism, totalmem } from 'node:os';
+import { availableParallelism, loadavg, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { type EngineKitFigure, type EngineKitLab, engineKit } from '../src/testing/engine-kit.ts';
 import { localLab, pgBossLab, restateLab } from '../test/engines/labs.ts';
@@ -59,11 +59,12 @@ function report(): string {
     ([figure, values]) => `| ${figure} | ${names.map(name => values.get(name) ?? '–').join(' | ')} |`,
   );
   const machine = `${availableParallelism()} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.versions.node}`;
+  const load = `a load of ${loadavg()[2]?.toFixed(0)} in the last quarter of an hour`;
   return [
     '# Engines, measured',
     '',
-    `Written by \`npm run soak\` on ${new Date().toISOString().slice(0, 10)}: ${machine}. Clients, workers, PostgreSQL (\`fsync\` on) and Restate share the`,
-    'machine. `local` is one process on SQLite, the others workers on PostgreSQL. All tests of engines passed, the long ones too.',
+    `Written by \`npm run soak\` on ${new Date().toISOString().slice(0, 10)}: ${machine}, ${load}. Clients, workers, PostgreSQL (\`fsync\` on)`,
+    'and Restate share the machine. `local` is one process on SQLite, the others workers on PostgreSQL. All tests of engines passed, the long ones too.',
     '',
     `| what | ${names.join(' | ')} |`,
     `| --- | ${names.map(() => '---').join(' | ')} |`,

@@ -1,0 +1,18 @@
+import { describe, expect, it } from 'vitest';
+import { EngineError, loadPackage } from './engine-error.ts';
+
+describe('a package that only those install who use an engine', () => {
+  it('is named, with the command that installs it, where it is missing', async () => {
+    const name: string = 'looprig-package-that-is-not-there';
+    const error = await loadPackage('my engine', `${name}@2`, () => import(name)).catch((cause: unknown) => cause);
+    expect(EngineError.is(error) && error.kind).toBe('missing_package');
+    expect(String(error)).toBe(
+      `EngineError: my engine needs the package ${name}, which is not installed: npm install ${name}@2`,
+    );
+  });
+
+  it('is not said to be missing where it is broken', async () => {
+    const broken = new SyntaxError('it cannot be read');
+    await expect(loadPackage('my engine', 'broken@1', () => Promise.reject(broken))).rejects.toBe(broken);
+  });
+});
