@@ -109,7 +109,7 @@ function runAll(document: string, its: readonly CodeBlock[]): Promise<Ended> {
   const program = join(import.meta.dirname, 'run-blocks.ts');
   const env = { ...process.env, NODE_OPTIONS: '', NO_COLOR: '1' };
   return new Promise(resolve => {
-    execFile(process.execPath, [program, 'blocks.json'], { cwd, env, timeout: 60_000 }, (error, stdout, stderr) => {
+    execFile(process.execPath, [program, 'blocks.json'], { cwd, env, timeout: 120_000 }, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : (error.code ?? `${document} was stopped`), stdout, stderr });
     });
   });
@@ -119,7 +119,7 @@ describe('every code block of the documents', () => {
   const programs = toRun.filter(block => !isTest(block));
   const documents = [...new Set(programs.map(({ document }) => document))];
 
-  it.concurrent.each(documents)('of %s runs, and leaves nothing behind', { timeout: 90_000 }, async document => {
+  it.concurrent.each(documents)('of %s runs, and leaves nothing behind', { timeout: 150_000 }, async document => {
     if (!existsSync(join(ROOT, 'dist/index.js')))
       throw new Error('the package is not built: run `npm run build` first');
     const its = programs.filter(block => block.document === document);
