@@ -59,8 +59,9 @@ export class GroupWriter {
     this.#moveHead = database.prepare(
       'UPDATE session SET last_seq = ?, last_batch = ?, checksum = ?, updated_at = ? WHERE id = ?',
     );
+    // Node 22.13 binds an empty array that came from another thread as NULL.
     this.#addCapture = database.prepare(
-      'INSERT INTO capture (session, hash, bytes) VALUES (?, ?, ?) ON CONFLICT (session, hash) DO NOTHING',
+      "INSERT INTO capture (session, hash, bytes) VALUES (?, ?, coalesce(?, x'')) ON CONFLICT (session, hash) DO NOTHING",
     );
     this.#addMail = database.prepare(
       'INSERT INTO mail (session, name, content) VALUES (?, ?, ?) ON CONFLICT (session, name) DO NOTHING',
