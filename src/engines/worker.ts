@@ -83,16 +83,16 @@ export class Worker {
 
   /** The session, alive; `undefined` where the store has none. One that another process has gone on with meanwhile is opened anew. */
   async #take(sessionId: string): Promise<Lodger | undefined> {
-    const known = this.#lodgers.get(sessionId);
-    await known?.leaving;
     const stored = await this.#rig.store.find(sessionId);
     if (stored === undefined) return undefined;
+    const known = this.#lodgers.get(sessionId); // only now: while the store was asked, it may have begun to leave
     if (known !== undefined && known.leaving === undefined) {
       this.#stopTimer(known);
       known.isRunning = true;
       if (known.live.session.driver.lastSeq === stored.lastSeq) return known;
-      await this.#leave(sessionId, known, 0);
+      void this.#leave(sessionId, known, 0);
     }
+    await known?.leaving;
     return this.#open(sessionId);
   }
 

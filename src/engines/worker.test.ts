@@ -1,0 +1,86 @@
+import { defineLoop, defineRig, defineTool, memoryStore } from 'looprig';
+import { forever, manualClock, scriptedModel } from 'looprig/testing';
+import { expect, it } from 'vitest';
+import type { JournalStore } from '../journal/journal.ts';
+import { Feeds } from './feed.ts';
+import { watchOf } from './watch.ts';
+import { Worker } from './worker.ts';
+
+const signals = { cancelled: new AbortController().signal };
+
+/** A worker whose looks into the store, and whose tools' ends, are held where a test says so. */
+async function bench() {
+  const clock = manualClock();
+  const store = memoryStore();
+  const mailbox = store.mailbox!;
+  const lives: string[] = [];
+  const held: { look?: Promise<void>; end?: Promise<void> } = {};
+  const tool = defineTool({
+    name: 'work',
+    description: 'Works.',
+    input: { type: 'object' },
+    create() {
+      lives.push('built');
+      return {
+        execute: () => 'done',
+        async [Symbol.asyncDispose]() {
+          await held.end;
+          lives.push('gone');
+        },
+      };
+    },
+  });
+  const model = scriptedModel(forever(() => ({ text: 'done' })));
+  const rig = defineRig({ loops: [defineLoop({ name: 'clerk', model, tools: [tool] })], store, clock });
+  const looked: JournalStore = {
+    append: (...given) => store.append(...given),
+    read: (...given) => store.read(...given),
+    list: () => store.list(),
+    putCapture: (...given) => store.putCapture(...given),
+    getCapture: (...given) => store.getCapture(...given),
+    async find(sessionId) {
+      await held.look;
+      return store.find(sessionId);
+    },
+  };
+  const watch = watchOf(store, mailbox, clock);
+  const parts = { mailbox, watch, clock, gateTimeoutMs: rig.gateTimeoutMs, keepMs: 100 };
+  const open: typeof rig.open = options => rig.open(options);
+  const worker = new Worker({ open, store: looked, clock }, parts, new Feeds({ store, watch, clock }), async () => {});
+  const sessionId = await rig.begin();
+  const run = async (turnId: string) => {
+    const message = { role: 'user' as const, content: [{ type: 'text' as const, text: 'Hi.' }] };
+    await mailbox.post(sessionId, { mailId: turnId, at: 0, content: { type: 'submit', turnId, message } });
+    return worker.run({ sessionId, turnId }, signals);
+  };
+  return { clock, worker, lives, held, run };
+}
+
+it('a session that leaves while its next turn is taken up is gone before it comes again, and lives once', async () => {
+  const { clock, worker, lives, held, run } = await bench();
+  expect(await run('first')).toEqual({ status: 'done' });
+  const [look, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  Object.assign(held, { look: look.promise, end: end.promise });
+  const second = run('second');
+  await clock.advance(100); // it leaves now
+  look.resolve();
+  await clock.advance(0);
+  expect(lives).toEqual(['built']);
+  end.resolve();
+  expect(await second).toEqual({ status: 'done' });
+  expect(lives).toEqual(['built', 'gone', 'built']);
+  expect(worker.size).toBe(1);
+  await worker.close(0);
+  expect(lives).toEqual(['built', 'gone', 'built', 'gone']);
+});
+
+it('a session that is kept has its next turn as it is, and leaves when nothing more comes', async () => {
+  const { clock, worker, lives, run } = await bench();
+  await run('first');
+  await clock.advance(99);
+  expect(await run('second')).toEqual({ status: 'done' });
+  await clock.advance(99);
+  expect({ lives, size: worker.size }).toEqual({ lives: ['built'], size: 1 });
+  await clock.advance(1);
+  expect({ lives, size: worker.size }).toEqual({ lives: ['built', 'gone'], size: 0 });
+});
