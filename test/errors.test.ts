@@ -70,7 +70,7 @@ const MODEL: Kinds<ModelErrorKind> = {
   empty_response: true,
   provider_error: true,
 };
-const ENGINE: Kinds<EngineErrorKind> = { missing_package: true, unavailable: true };
+const ENGINE: Kinds<EngineErrorKind> = { missing_package: true, unavailable: true, not_listening: true };
 const SERVER: Kinds<ServerErrorKind> = { missing_package: true, invalid_option: true, not_listening: true };
 const SESSION: Kinds<SessionErrorKind> = {
   busy: true,

@@ -10,6 +10,7 @@ const source = fileURLToPath(new URL('../src/', import.meta.url));
 const LAYERS: readonly (readonly string[])[] = [
   [
     'looprig-error.ts',
+    'quietly.ts',
     'errors.ts',
     'optional-package.ts',
     'clock.ts',
@@ -202,7 +203,7 @@ describe('the sources', () => {
     const foreign = own
       .filter(
         ({ to }) =>
-          !/^(server\/|index\.ts$|engines\/|ai\/|define\/(schema|options)\.ts$|(looprig-error|optional-package|show)\.ts$|@noble\/)/.test(
+          !/^(server\/|index\.ts$|engines\/|ai\/|define\/(schema|options)\.ts$|(looprig-error|optional-package|quietly|show)\.ts$|node\/listen-on\.ts$|@noble\/)/.test(
             to,
           ),
       )
@@ -223,7 +224,9 @@ describe('the sources', () => {
     const foreign = own
       .filter(
         ({ to }) =>
-          !/^(engines\/(engine|engine-error)\.ts$|(errors|ids|optional-package|show)\.ts$)/.test(to) && !isTheirs(to),
+          !/^(engines\/(engine|engine-error)\.ts$|(errors|ids|optional-package|quietly|show|node\/listen-on)\.ts$)/.test(
+            to,
+          ) && !isTheirs(to),
       )
       .filter(({ from, to }) => dirname(from) !== dirname(to))
       .map(({ from, to }) => `${from} -> ${to}`);

@@ -81,7 +81,7 @@ async function startService(
   const turns = createHost({
     rig: rigOf(agent, store, options, metrics, host),
     ...(engine !== undefined && { engine }),
-    onFailure: (error, ref) => tellFailure(error, ref?.sessionId, host, secrets),
+    onError: (error, ref) => tellFailure(error, ref?.sessionId, host, secrets),
   });
   const close = async (): Promise<void> => {
     await turns.close({ graceMs: GRACE_MS });

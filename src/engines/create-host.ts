@@ -2,6 +2,7 @@
 
 import type { LoopDefinition } from '../define/loop.ts';
 import { DefinitionError } from '../errors.ts';
+import { quietly } from '../quietly.ts';
 import type { Rig } from '../session/rig.ts';
 import { show } from '../show.ts';
 import type { Engine, TurnRef } from './engine.ts';
@@ -25,8 +26,8 @@ export interface HostOptions {
    * forgotten them. Default true. One process at a time may do so on a store.
    */
   readonly recover?: boolean;
-  /** Told of a run that failed and is tried again, and of what failed without anybody who waits for it. Default: nobody is. */
-  readonly onFailure?: (error: unknown, ref: TurnRef | undefined) => void;
+  /** Told of a run that failed and is tried again, and of what failed without anybody who waits for it. What it throws is ignored. Default: nobody is. */
+  readonly onError?: (error: unknown, ref: TurnRef | undefined) => void;
 }
 
 /** A host that can run turns in this process. */
@@ -43,7 +44,7 @@ export interface Host extends SessionHost {
  * serves the same engine on the same store. Throws `DefinitionError` `invalid_option`. The rig's store and the engine are closed by whoever made them.
  */
 export function createHost(options: HostOptions): Host {
-  const { rig, engine, keepMs = 30_000, recover = true, onFailure, ...unknown } = options ?? {};
+  const { rig, engine, keepMs = 30_000, recover = true, onError, ...unknown } = options ?? {};
   const [stranger] = Object.keys(unknown);
   if (stranger !== undefined) throw invalid(stranger, `createHost has no option "${stranger}"`);
   if (typeof rig?.begin !== 'function') throw invalid('rig', `"rig" must come from defineRig, not ${show(rig)}`);
@@ -58,12 +59,15 @@ export function createHost(options: HostOptions): Host {
   if (typeof keepMs !== 'number' || !(keepMs >= 0))
     throw invalid('keepMs', `"keepMs" must be milliseconds, a number from 0, not ${show(keepMs)}`);
   if (typeof recover !== 'boolean') throw invalid('recover', `"recover" must be true or false, not ${show(recover)}`);
+  if (onError !== undefined && typeof onError !== 'function')
+    throw invalid('onError', `"onError" must be a function, not ${show(onError)}`);
+  const tell = quietly(onError ?? (() => {}));
   const host = new OpenHost({
     ...{ rig, mailbox, keepMs, recover },
     engine: engine ?? localEngine({ clock: rig.clock }),
-    onFailure: onFailure ?? (() => {}),
+    onError: tell,
   });
-  if (engine === undefined) void host.serve().catch(error => onFailure?.(error, undefined));
+  if (engine === undefined) void host.serve().catch(error => tell(error, undefined));
   return host;
 }
 

@@ -6,7 +6,9 @@ export type EngineErrorKind =
   /** A package that the engine needs is not installed. */
   | 'missing_package'
   /** What it stands on (Restate, PostgreSQL) cannot be reached, or refuses. */
-  | 'unavailable';
+  | 'unavailable'
+  /** A worker cannot listen on its address: it is in use, or not this machine's. */
+  | 'not_listening';
 
 /** An engine cannot do what was asked. Whether a turn was started is then unknown: starting it again is safe. */
 export class EngineError extends LooprigError<EngineErrorKind> {

@@ -34,7 +34,7 @@ export interface HostParts {
   readonly mailbox: Mailbox;
   readonly keepMs: number;
   readonly recover: boolean;
-  readonly onFailure: (error: unknown, ref: TurnRef | undefined) => void;
+  readonly onError: (error: unknown, ref: TurnRef | undefined) => void;
 }
 
 /** The most sessions that a list has. */
@@ -257,7 +257,7 @@ export class OpenHost implements Host {
     try {
       return await this.#worker.run(ref, signals);
     } catch (error) {
-      this.#parts.onFailure(error, ref);
+      this.#parts.onError(error, ref);
       throw error;
     }
   }

@@ -1,6 +1,7 @@
-import { type JournalStore, memoryStore } from 'looprig';
+import { memoryStore } from 'looprig';
 import { manualClock } from 'looprig/testing';
 import { expect, it } from 'vitest';
+import { storeOver } from '../../test/support/store-over.ts';
 import { note, opened } from '../testing/journal-store-records.ts';
 import { watchOf } from './watch.ts';
 
@@ -8,15 +9,7 @@ const mail = (mailId: string) => ({ mailId, at: 1, content: { type: 'mode', mode
 
 it('a store that tells nothing is asked twice a second, until nobody listens', async () => {
   const inner = memoryStore();
-  const silent: JournalStore = {
-    append: (...given) => inner.append(...given),
-    read: (...given) => inner.read(...given),
-    list: () => inner.list(),
-    find: id => inner.find(id),
-    putCapture: (...given) => inner.putCapture(...given),
-    getCapture: (...given) => inner.getCapture(...given),
-    mailbox: inner.mailbox!,
-  };
+  const silent = storeOver(inner);
   const clock = manualClock();
   const told: string[] = [];
   const stop = watchOf(silent, inner.mailbox!, clock)('a', news => told.push(news));

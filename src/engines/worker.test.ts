@@ -1,7 +1,7 @@
 import { defineLoop, defineRig, defineTool, memoryStore } from 'looprig';
 import { forever, manualClock, scriptedModel } from 'looprig/testing';
 import { expect, it } from 'vitest';
-import type { JournalStore } from '../journal/journal.ts';
+import { storeOver } from '../../test/support/store-over.ts';
 import { Feeds } from './feed.ts';
 import { watchOf } from './watch.ts';
 import { Worker } from './worker.ts';
@@ -32,17 +32,12 @@ async function bench() {
   });
   const model = scriptedModel(forever(() => ({ text: 'done' })));
   const rig = defineRig({ loops: [defineLoop({ name: 'clerk', model, tools: [tool] })], store, clock });
-  const looked: JournalStore = {
-    append: (...given) => store.append(...given),
-    read: (...given) => store.read(...given),
-    list: () => store.list(),
-    putCapture: (...given) => store.putCapture(...given),
-    getCapture: (...given) => store.getCapture(...given),
+  const looked = storeOver(store, {
     async find(sessionId) {
       await held.look;
       return store.find(sessionId);
     },
-  };
+  });
   const watch = watchOf(store, mailbox, clock);
   const parts = { mailbox, watch, clock, gateTimeoutMs: rig.gateTimeoutMs, keepMs: 100 };
   const open: typeof rig.open = options => rig.open(options);

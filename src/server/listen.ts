@@ -19,7 +19,7 @@ export interface Listening extends AsyncDisposable {
    * Takes no more requests, ends as `Server.close` does, tells all streams, and cuts what is still connected `graceMs` (default 1,000) milliseconds after
    * that.
    */
-  close(graceMs?: number): Promise<void>;
+  close(options?: { readonly graceMs?: number }): Promise<void>;
 }
 
 /** Serves the sessions of a rig, or of a host, on Node, and the studio at `/`. Throws `ServerError`. */

@@ -2,6 +2,7 @@
 
 import { readOptions } from '../define/options.ts';
 import { type Clock, systemClock } from '../index.ts';
+import { quietly } from '../quietly.ts';
 import { isList, show } from '../show.ts';
 import { ServerError } from './errors.ts';
 import { type ServerMetrics, serverMetrics } from './metrics.ts';
@@ -107,16 +108,6 @@ function readCount(count: unknown, name: keyof typeof DEFAULT_SERVER_OPTIONS): n
   if (count === undefined) return DEFAULT_SERVER_OPTIONS[name];
   if (typeof count === 'number' && Number.isInteger(count) && count > 0) return count;
   throw invalid(`"${name}" must be a positive integer, not ${show(count)}`);
-}
-
-function quietly(tell: (error: unknown) => void): (error: unknown) => void {
-  return error => {
-    try {
-      tell(error);
-    } catch {
-      // whoever is told may fail: the server goes on
-    }
-  };
 }
 
 function invalid(message: string): ServerError {

@@ -17,7 +17,7 @@ export function hostFor(
   if (has(given, 'submit') && has(given, 'events')) return { host: served as SessionHost, isOwn: false };
   if (has(given, 'open') && has(given, 'begin')) {
     const rig = served as Rig<readonly LoopDefinition[]>;
-    return { host: createHost({ rig, onFailure: onError }), isOwn: true };
+    return { host: createHost({ rig, onError }), isOwn: true };
   }
   throw new ServerError('invalid_option', `a server needs a rig or a host of sessions, not ${show(served)}`);
 }

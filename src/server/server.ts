@@ -30,7 +30,7 @@ export interface Server extends AsyncDisposable {
    * Takes no more requests, and ends all streams. A host that the server made of a rig ends too: turns under way may end by themselves for `graceMs`
    * milliseconds (default 0), and what is left of them is taken up by the next. A host that was given lives on.
    */
-  close(graceMs?: number): Promise<void>;
+  close(options?: { readonly graceMs?: number }): Promise<void>;
 }
 
 /** Makes a server of the sessions of a rig, or of a host. Throws `ServerError`. */
@@ -92,7 +92,7 @@ class HostServer implements Server {
     return isPreflight ? answer(null, undefined, 204) : this.#app.fetch(request);
   }
 
-  close(graceMs: number = 0): Promise<void> {
+  close({ graceMs = 0 }: { readonly graceMs?: number } = {}): Promise<void> {
     this.#closing ??= this.#close(graceMs);
     return this.#closing;
   }

@@ -55,12 +55,12 @@ export async function stageOf(
   return {
     ...{ url, host, store },
     of: sessionId => `${url}/#/s/${sessionId}`,
-    down: () => listening.close(0),
+    down: () => listening.close({ graceMs: 0 }),
     async up() {
       listening = await listen(host, { ...server, files, port });
     },
     async [Symbol.asyncDispose]() {
-      await listening.close(0);
+      await listening.close({ graceMs: 0 });
       await host.close();
     },
   };

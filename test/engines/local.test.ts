@@ -3,6 +3,7 @@ import { memoryStore, type SessionEvent } from 'looprig';
 import { createHost, type Host } from 'looprig/engines';
 import { manualClock } from 'looprig/testing';
 import { afterEach, describe, expect, it } from 'vitest';
+import { storeOver } from '../support/store-over.ts';
 import {
   call,
   effectTool,
@@ -333,3 +334,18 @@ describe('a turn that waits for a person', () => {
 function internals(host: Host): { readonly lodgers: number } {
   return { lodgers: (host as Host & { readonly livingSessions: number }).livingSessions };
 }
+
+it('a host whose inputs cannot be looked for tells so, and what is thrown where it tells is ignored', async () => {
+  const store = memoryStore();
+  const lost = { ...store.mailbox!, sessions: () => Promise.reject(new Error('the disk is gone')) };
+  const told = Promise.withResolvers<unknown>();
+  const { host } = await local({
+    store: storeOver(store, { mailbox: lost }),
+    onError(error) {
+      told.resolve(error);
+      throw new Error('nobody hears');
+    },
+  });
+  expect(await told.promise).toMatchObject({ message: 'the disk is gone' });
+  expect(await host.list()).toEqual([]);
+});

@@ -29,9 +29,9 @@ describe.runIf(HAS_POSTGRES)(`a turn whose database is lost${POSTGRES_LEFT_OUT}`
   async function play(key: string, reconnectMs: number) {
     const store = postgresStore({ url: await server.createDatabase(), reconnectMs });
     const failures: unknown[] = [];
-    const onFailure = (error: unknown): void => void failures.push(error);
+    const onError = (error: unknown): void => void failures.push(error);
     const rig = defineRig({ loops: engineKitLoops(folder), store, gate: { ask: true } });
-    const host = createHost({ rig, onFailure });
+    const host = createHost({ rig, onError });
     const sessionId = await host.begin();
     const plan = { batches: [[{ tool: 'hold', key }], [{ tool: 'note', key: `${key}-next` }]] };
     const { turnId } = await host.submit(sessionId, JSON.stringify(plan));

@@ -258,7 +258,7 @@ describe('a process that freezes', () => {
     const store = onFile();
     const frozen = freezing(store);
     const failures: unknown[] = [];
-    const first = await start({ ...options, store: frozen.store, onFailure: error => failures.push(error) });
+    const first = await start({ ...options, store: frozen.store, onError: error => failures.push(error) });
     const sessionId = await first.begin();
     const { turnId } = await first.submit(sessionId, 'Go.');
     await work.call(0);
@@ -313,7 +313,7 @@ describe('a store that fails in the middle of a turn', () => {
     const host = await start({
       replies: [call('work'), call('write', { text: 'x' })],
       tools: [work.definition, effectTool(world, { asks: false })],
-      ...{ store, onFailure: (error: unknown) => failures.push(error) },
+      ...{ store, onError: (error: unknown) => failures.push(error) },
     });
     const sessionId = await host.begin();
     const { turnId } = await host.submit(sessionId, 'Go.');

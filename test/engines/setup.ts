@@ -16,7 +16,7 @@ import { forever, type ScriptedReply, scriptedModel } from 'looprig/testing';
 import { z } from 'zod';
 
 /** What a process of a test is made of. */
-export interface ProcessOptions extends Pick<HostOptions, 'keepMs' | 'recover' | 'onFailure'> {
+export interface ProcessOptions extends Pick<HostOptions, 'keepMs' | 'recover' | 'onError'> {
   readonly store: JournalStore;
   readonly engine?: Engine;
   /** Whether it runs turns. Default true. */

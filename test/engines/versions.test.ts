@@ -54,7 +54,7 @@ describe.each(KINDS.filter(({ isThere }) => isThere))('on the engine of $name', 
     host = createHost({
       rig: defineRig({ loops: engineKitLoops(folder), store }),
       engine: kind.engine,
-      onFailure: (error, ref) => failures.push({ error, sessionId: ref?.sessionId }),
+      onError: (error, ref) => failures.push({ error, sessionId: ref?.sessionId }),
     });
     await host.serve();
   }, 60_000);

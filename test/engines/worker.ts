@@ -12,10 +12,10 @@ import { type Asked, openStore, type WorkerPlan } from './worker-plan.ts';
 const plan = JSON.parse(process.argv[2] ?? '') as WorkerPlan;
 const rig = defineRig({ loops: engineKitLoops(plan.folder), store: openStore(plan), gate: { ask: true } });
 const engine = plan.engine === undefined ? localEngine() : await engineFromUrl(plan.engine);
-const onFailure = (error: unknown): void => {
+const onError = (error: unknown): void => {
   if (plan.isLoud === true) console.error(error);
 };
-const host = createHost({ rig, engine, keepMs: plan.keepMs ?? 0, onFailure });
+const host = createHost({ rig, engine, keepMs: plan.keepMs ?? 0, onError });
 await host.serve();
 
 process.on('disconnect', () => process.exit());

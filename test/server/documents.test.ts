@@ -48,7 +48,7 @@ describe('the programs of docs/server.md', () => {
     expect(said.mock.calls).toEqual([[server.url]]);
     const { body } = await new Client(server.url).ask('GET', '/v1/loops');
     expect(body).toEqual({ loops: [{ name: 'clerk', modes: [''] }] });
-    await server.close(0);
+    await server.close({ graceMs: 0 });
     process.removeAllListeners('SIGTERM');
   });
 

@@ -251,7 +251,7 @@ describe('a reader that stops reading', () => {
     const server = await serve(host);
     const socket = await ask(server.url, '/v1/sessions/s/events');
     socket.pause();
-    await server.listening.close(10);
+    await server.listening.close({ graceMs: 10 });
     socket.destroy();
   });
 });

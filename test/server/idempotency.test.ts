@@ -80,7 +80,7 @@ describe('a key', () => {
       const served = hostOf(REPLIES, store);
       const server = await serve(served.host);
       await act(server.client);
-      await server.listening.close(0);
+      await server.listening.close({ graceMs: 0 });
       await served.host.close();
       await store.close?.();
     };
@@ -107,7 +107,7 @@ describe('a session on a server that ends', () => {
       const served = hostOf(replies, store);
       const server = await serve(served.host);
       const close = async () => {
-        await server.listening.close(0);
+        await server.listening.close({ graceMs: 0 });
         await served.host.close();
         await store.close?.();
       };
@@ -147,7 +147,7 @@ describe('a server of a rig', () => {
     expect(await turnsOf(server.client, path, 1)).toHaveLength(1);
     const stream = messagesOf(await server.client.raw('GET', `${path}/events`));
     await stream.next();
-    const closed = server.listening.close(60_000);
+    const closed = server.listening.close({ graceMs: 60_000 });
     expect((await readUntil(stream, () => false)).at(-1)).toMatchObject({ event: 'end' });
     await closed;
   });

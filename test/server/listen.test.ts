@@ -38,7 +38,8 @@ describe('a server', () => {
     await using open = await listen(served.host, { host: '0.0.0.0', token: TOKEN });
     const client = new Client(`http://127.0.0.1:${open.port}`, { authorization: `Bearer ${TOKEN}` });
     expect((await client.ask('GET', '/v1/loops')).status).toBe(200);
-    for (const host of ['localhost', '::1', '127.0.0.2']) await (await listen(served.host, { host })).close(0);
+    for (const host of ['localhost', '::1', '127.0.0.2'])
+      await (await listen(served.host, { host })).close({ graceMs: 0 });
   });
 
   it('refuses options that it cannot take, and never says the token', async () => {
@@ -85,7 +86,7 @@ describe('a server', () => {
     const sessionId = await server.client.begin();
     const stream = messagesOf(await server.client.raw('GET', `/v1/sessions/${sessionId}/events`));
     await stream.next();
-    const closed = server.listening.close(60_000);
+    const closed = server.listening.close({ graceMs: 60_000 });
     expect((await stream.next()).value).toEqual({ event: 'end', data: { reason: 'the server ends' } });
     await closed;
     await expect(fetch(server.url)).rejects.toThrow();
@@ -94,7 +95,11 @@ describe('a server', () => {
   it('is closed once, however often it is told', async () => {
     await using served = hostOf([]);
     const { listening } = await serve(served.host);
-    await Promise.all([listening.close(0), listening.close(0), listening[Symbol.asyncDispose]()]);
+    await Promise.all([
+      listening.close({ graceMs: 0 }),
+      listening.close({ graceMs: 0 }),
+      listening[Symbol.asyncDispose](),
+    ]);
   });
 
   it('needs no socket', async () => {

@@ -19,8 +19,8 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await server?.listening.close(0);
-  await guarded?.listening.close(0);
+  await server?.listening.close({ graceMs: 0 });
+  await guarded?.listening.close({ graceMs: 0 });
   await served?.host.close();
 });
 

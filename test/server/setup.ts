@@ -126,7 +126,7 @@ export async function serve(served: Parameters<typeof listen>[0], options: Liste
     url: listening.url,
     listening,
     client: new Client(listening.url, headers),
-    [Symbol.asyncDispose]: () => listening.close(0),
+    [Symbol.asyncDispose]: () => listening.close({ graceMs: 0 }),
   };
 }
 

@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await server?.listening.close(0);
+  await server?.listening.close({ graceMs: 0 });
   await served?.host.close();
 });
 

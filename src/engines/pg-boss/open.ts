@@ -1,6 +1,7 @@
 /** The connection to pg-boss, with the queues in it. */
 import type { PgBoss } from 'pg-boss';
 import { optionalPackage } from '../../optional-package.ts';
+import { quietly } from '../../quietly.ts';
 import { missingPackage } from '../engine-error.ts';
 import type { ResolvedPgBoss } from './options.ts';
 
@@ -43,13 +44,7 @@ export async function openPgBoss(options: ResolvedPgBoss): Promise<PgBoss> {
     ...{ connectionString: url, schema, max: connections, useListenNotify: true, schedule: false },
     ...{ superviseIntervalSeconds: SUPERVISE_SECONDS, monitorIntervalSeconds: SUPERVISE_SECONDS },
   });
-  boss.on('error', error => {
-    try {
-      onError(error);
-    } catch {
-      // It is told, not asked.
-    }
-  });
+  boss.on('error', quietly(onError));
   try {
     await boss.start();
     await boss.createQueue(queue, QUEUE);

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer, type Http2Server, type ServerHttp2Session } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { listenOn } from '../../node/listen-on.ts';
 import type { RunTurn, Serving } from '../engine.ts';
 import { EngineError } from '../engine-error.ts';
 import type { ResolvedRestate } from './options.ts';
@@ -44,8 +45,9 @@ export class RestateWorker implements Serving {
     const keys = identityKeys.length === 0 ? {} : { identityKeys: [...identityKeys] };
     const server = createServer(sdk.createEndpointHandler({ services, logger: () => undefined, ...keys }));
     const worker = new RestateWorker(server, runs);
-    server.listen({ port, host, reusePort: sharePort });
-    await once(server, 'listening');
+    await listenOn(server, { port, host, reusePort: sharePort }, (message, cause) => {
+      return new EngineError('not_listening', message, cause);
+    });
     try {
       await register(options, (server.address() as AddressInfo).port);
     } catch (cause) {

@@ -2,6 +2,7 @@
 
 import { createServer as createHttpServer, type Server as HttpServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { listenOn } from '../../node/listen-on.ts';
 import { isList, show } from '../../show.ts';
 import { refusal } from '../answers.ts';
 import { ServerError } from '../errors.ts';
@@ -33,7 +34,9 @@ export async function listenOnNode(served: Served, options: ListenOptions): Prom
   });
   const http = createHttpServer((incoming, outgoing) => void listener(incoming, outgoing));
   try {
-    await listening(http, address, port);
+    await listenOn(http, { host: address, port }, (message, cause) => {
+      return new ServerError('not_listening', message, cause);
+    });
   } catch (error) {
     await server.close();
     throw error;
@@ -65,20 +68,6 @@ function unreadable(error: unknown, onError: (error: unknown) => void): Response
   );
 }
 
-async function listening(http: HttpServer, address: string, port: number): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  http.once('error', reject);
-  http.listen(port, address, resolve);
-  try {
-    await promise;
-  } catch (cause) {
-    const code = String(Reflect.get(Object(cause), 'code') ?? 'unknown');
-    const why = code === 'EADDRINUSE' ? 'another program listens there' : `the system says ${code}`;
-    throw new ServerError('not_listening', `${address} port ${port} cannot be listened on: ${why}`, { cause });
-  }
-  http.off('error', reject);
-}
-
 class NodeServer implements Listening {
   readonly url: string;
   readonly port: number;
@@ -97,7 +86,7 @@ class NodeServer implements Listening {
     this.url = `http://${address.includes(':') ? `[${address}]` : address}:${port}`;
   }
 
-  close(graceMs: number = 1_000): Promise<void> {
+  close({ graceMs = 1_000 }: { readonly graceMs?: number } = {}): Promise<void> {
     this.#closing ??= this.#close(graceMs);
     return this.#closing;
   }
@@ -114,7 +103,7 @@ class NodeServer implements Listening {
   async #close(graceMs: number): Promise<void> {
     const closed = Promise.withResolvers<void>();
     this.#http.close(() => closed.resolve());
-    await this.#server.close(graceMs);
+    await this.#server.close({ graceMs });
     this.#http.closeIdleConnections();
     const timer = setTimeout(() => this.#http.closeAllConnections(), graceMs);
     await closed.promise;
