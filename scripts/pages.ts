@@ -8,6 +8,11 @@ import { build, type InlineConfig, type Plugin } from 'vite';
 const root = join(import.meta.dirname, '..');
 const source = join(root, 'src');
 
+const report = join(source, 'report');
+
+/** The part of the report that is drawn: what it bundles. Its model the command line uses too. */
+const isDrawn = (path: string): boolean => path.startsWith(report) && !path.startsWith(join(report, 'model'));
+
 /** What a report shares with the rest of the package stays where it is. */
 const sharedModules: Plugin = {
   name: 'shared-modules',
@@ -16,9 +21,9 @@ const sharedModules: Plugin = {
     if (importer === undefined || !id.startsWith('.')) return undefined;
     const resolved = await this.resolve(id, importer, { skipSelf: true });
     const path = resolved?.id.split('?', 1)[0] ?? '';
-    if (!path.startsWith(source) || path.startsWith(join(source, 'report'))) return undefined;
-    const built = relative(join(source, 'report'), path).replaceAll('\\', '/').replace(/\.ts$/, '.js');
-    return { id: built, external: 'absolute', moduleSideEffects: false };
+    if (!path.startsWith(source) || isDrawn(path)) return undefined;
+    const built = relative(report, path).replaceAll('\\', '/').replace(/\.ts$/, '.js');
+    return { id: built.startsWith('.') ? built : `./${built}`, external: 'absolute', moduleSideEffects: false };
   },
 };
 
@@ -28,10 +33,10 @@ const common: InlineConfig = {
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
 };
 
-/** The report, in the place of the modules that the compiler made of it. */
+/** The report, in the place of the modules that the compiler made of what is drawn. */
 export async function buildReport(): Promise<void> {
   const folder = join(root, 'dist/report');
-  for (const file of globSync('**/*.{js,js.map}', { cwd: folder })) rmSync(join(folder, file));
+  for (const file of globSync('**/*.{js,js.map}', { cwd: folder, exclude: ['model/**'] })) rmSync(join(folder, file));
   for (const part of ['components', 'page.d.ts', 'page.d.ts.map'])
     rmSync(join(folder, part), { recursive: true, force: true });
   await build({

@@ -1,7 +1,7 @@
 /** What `npm pack` puts into the package is what users need: the built code with its types, the pages, and nothing else. Needs a build. */
 import { execFileSync } from 'node:child_process';
-import { globSync } from 'node:fs';
-import { join } from 'node:path';
+import { globSync, readFileSync } from 'node:fs';
+import { join, posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 const root = join(import.meta.dirname, '..');
@@ -36,4 +36,24 @@ describe('the package', () => {
     expect(code.filter(file => !/\.(js|css|html|svg)$|\.d\.ts$/.test(file))).toEqual([]);
     expect(code.filter(file => /\.test(-d)?\.|\.map$/.test(file))).toEqual([]);
   });
+
+  it('has each module that another of its modules loads, and each type that another of its types names', () => {
+    const missing = files
+      .filter(file => /^dist\/(?!studio\/).*\.(js|d\.ts)$/.test(file))
+      .flatMap(file =>
+        importsOf(file)
+          .filter(path => !files.includes(path))
+          .map(path => `${file} -> ${path}`),
+      );
+    expect(missing).toEqual([]);
+  });
 });
+
+/** The files of the package that a file of it imports: of a module modules, of types types. */
+function importsOf(file: string): readonly string[] {
+  const extension = file.endsWith('.d.ts') ? '.d.ts' : '.js';
+  const text = readFileSync(join(root, file), 'utf8');
+  return [...text.matchAll(/\b(?:from|import)[ (]*['"](\.[^'"]+)\.[jt]s['"]/g)].map(
+    ([, path = '']) => posix.join(posix.dirname(file), path) + extension,
+  );
+}
