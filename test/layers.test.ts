@@ -17,6 +17,7 @@ const LAYERS: readonly (readonly string[])[] = [
     'ids.ts',
     'show.ts',
     'freeze.ts',
+    'depth.ts',
     'node',
     'model',
   ],
@@ -157,7 +158,7 @@ describe('the sources', () => {
     const foreign = own
       .filter(
         ({ to }) =>
-          !/^(mcp\/|define\/|(errors|looprig-error|optional-package|show)\.ts$|node\/process-group\.ts$|@noble\/)/.test(
+          !/^(mcp\/|define\/|(errors|looprig-error|optional-package|show|depth)\.ts$|node\/process-group\.ts$|@noble\/)/.test(
             to,
           ) && !isTheirs(to),
       )

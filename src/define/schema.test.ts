@@ -334,6 +334,25 @@ describe('a JSON Schema object', () => {
     expect(problemOf({ type: 'object', n: 1n })).toBe('a JSON Schema that is not plain JSON');
   });
 
+  test('lets through no member whose name is no text, and says so', async () => {
+    const closed = { type: 'object', properties: { a: {} }, additionalProperties: false };
+    const nested = {
+      type: 'object',
+      additionalProperties: { type: 'object', additionalProperties: { type: 'string' } },
+    };
+    for (const half of ['\ud83d', '\ude42', 'a\ud83d']) {
+      for (const [schema, value] of [
+        [closed, { [half]: 1 }],
+        [nested, { [half]: { b: 1 } }],
+        [nested, { a: { [half]: 1 } }],
+      ] as const) {
+        expect(await resolveSchema(schema).validate(value)).toEqual({
+          issues: [{ path: '', message: 'the name of a member holds half of a character' }],
+        });
+      }
+    }
+  });
+
   test('is refused where it is nested too deep to be read', () => {
     const nest = (schema: object): object => ({ type: 'object', properties: { a: schema } });
     let schema: object = { type: 'string' };

@@ -147,8 +147,14 @@ function resolveJsonSchema(schema: JsonSchema): ResolvedSchema {
   return Object.freeze({
     jsonSchema,
     validate(value: unknown) {
-      const { valid, errors } = check(value);
-      return valid ? { value } : { issues: leaves(errors) };
+      try {
+        const { valid, errors } = check(value);
+        return valid ? { value } : { issues: leaves(errors) };
+      } catch (error) {
+        // The validator writes places as URIs, which cannot name a key that is no text.
+        if (!(error instanceof URIError)) throw error;
+        return { issues: [{ path: '', message: 'the name of a member holds half of a character' }] };
+      }
     },
   });
 }

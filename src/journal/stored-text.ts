@@ -3,6 +3,7 @@ import { JournalDamagedError, JournalError } from '../errors.ts';
 import { decodeMail, decodeRecords, encodeMail, encodeRecords } from './codec.ts';
 import type { JournalRecord } from './journal.ts';
 import type { Mail } from './mailbox.ts';
+import { problemWithMail, problemWithRecord } from './shape.ts';
 
 /** The records of one append. Throws `JournalError` `store_failed`. */
 export function textOfRecords(records: readonly JournalRecord[], expectedSeq: number): string {
@@ -21,9 +22,13 @@ export function recordsOfText(text: string, sessionId: string, firstSeq: number)
   } catch (cause) {
     throw new JournalDamagedError(sessionId, firstSeq, 'it cannot be read', { cause });
   }
-  const wrong = records.findIndex(({ seq }, index) => seq !== firstSeq + index);
-  if (wrong < 0) return records;
-  throw new JournalDamagedError(sessionId, firstSeq + wrong, `record ${records[wrong]?.seq} stands in its place`);
+  records.forEach((record, index) => {
+    const seq = firstSeq + index;
+    const problem =
+      problemWithRecord(record) ?? (record.seq === seq ? undefined : `record ${record.seq} stands in its place`);
+    if (problem !== undefined) throw new JournalDamagedError(sessionId, seq, problem);
+  });
+  return records;
 }
 
 /** Throws `JournalError` `store_failed`. */
@@ -37,11 +42,19 @@ export function textOfMail(mail: Mail): string {
 
 /** Throws `JournalError` `damaged`. */
 export function mailOfText(text: string, sessionId: string): Mail {
+  let mail: Mail;
   try {
-    return decodeMail(text);
+    mail = decodeMail(text);
   } catch (cause) {
-    throw new JournalError('damaged', `a mail of session ${sessionId} cannot be read: restore a backup`, { cause });
+    throw damagedMail(sessionId, 'cannot be read', cause);
   }
+  const problem = problemWithMail(mail);
+  if (problem !== undefined) throw damagedMail(sessionId, `is none (${problem})`);
+  return mail;
+}
+
+function damagedMail(sessionId: string, what: string, cause?: unknown): JournalError {
+  return new JournalError('damaged', `a mail of session ${sessionId} ${what}: restore a backup`, { cause });
 }
 
 /** When a record was made, as a database can keep it. */

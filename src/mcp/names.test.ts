@@ -37,6 +37,11 @@ it('reserved names, and those that every object has, get a hash', () => {
   expect(namesOf(['constructor'], 'x_')).toEqual(['x_constructor']);
 });
 
+it('names of which only halves of characters differ are told apart', () => {
+  const made = namesOf(['\ud83d', '\ude42', 'a\ud83d', 'a\ude42', '\ufffd']);
+  expect(new Set(made).size).toBe(5);
+});
+
 it('whatever the names, the model-facing ones are taken by providers, differ, and do not depend on the order', () => {
   fc.assert(
     fc.property(fc.uniqueArray(fc.string({ maxLength: 90, unit: 'binary' }), { maxLength: 30 }), names => {

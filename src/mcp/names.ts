@@ -35,6 +35,8 @@ function isTakenByProviders(name: string): boolean {
 }
 
 function hashed(cleanName: string, name: string): string {
-  const hash = bytesToHex(sha256(utf8ToBytes(name))).slice(0, HASH_LENGTH);
+  // Halves of characters would all be one in UTF-8.
+  const exact = name.isWellFormed() ? name : JSON.stringify(name);
+  const hash = bytesToHex(sha256(utf8ToBytes(exact))).slice(0, HASH_LENGTH);
   return `${cleanName.slice(0, LONGEST - HASH_LENGTH - 1)}_${hash}`;
 }

@@ -128,6 +128,19 @@ it('structured content that is not what the tool promises is shown with a note, 
   });
 });
 
+it('an answer that is nested without an end is refused, wherever in it that is', async () => {
+  const deep: unknown = JSON.parse(`${'['.repeat(50_000)}${']'.repeat(50_000)}`);
+  for (const answer of [
+    { structuredContent: deep },
+    { content: [deep] },
+    { content: [{ type: 'text', text: 'a' }], _meta: deep },
+  ]) {
+    const { content, isError } = await resultFrom(answer, { passMedia: [], checkOutput: undefined });
+    expect(isError).toBe(true);
+    expect(JSON.stringify(content)).toContain('nested more than 500 levels deep; the call may have taken effect');
+  }
+});
+
 it('very many parts are put together, and what is still too much is left out with a note', async () => {
   const image = { type: 'image', data: PNG, mimeType: 'image/png' };
   const texts = Array.from({ length: 40 }, (_, index) => text(String(index)));

@@ -1,5 +1,6 @@
 /** What a server's tool gave, as a result for the model: each part once, in a form that models can be shown, or named in words. */
 import { type ToolContent, type ToolResult, toolError, toolResult } from '../define/tool.ts';
+import { isDeeperThan } from '../depth.ts';
 import { isList } from '../show.ts';
 import type { ListedTool } from './listing.ts';
 import { oneLine, plainText } from './text.ts';
@@ -17,6 +18,9 @@ const IMAGES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/g
 /** Content that is larger, as JSON, is not compared. */
 const LARGEST_COMPARED = 10_000_000;
 
+/** Results may be nested no deeper, and what looks through an answer must not run out of stack. */
+const DEEPEST = 500;
+
 /** More parts than these are put together. */
 const MANY_PARTS = 64;
 
@@ -24,6 +28,10 @@ const MANY_PARTS = 64;
 export async function resultFrom(answer: unknown, rules: ResultRules): Promise<ToolResult> {
   if (typeof answer !== 'object' || answer === null || isList(answer)) {
     return toolError('the MCP server gave an answer that is no result of a tool; the call may have taken effect');
+  }
+  if (isDeeperThan(answer, DEEPEST)) {
+    const what = `an answer that is nested more than ${DEEPEST} levels deep`;
+    return toolError(`the MCP server gave ${what}; the call may have taken effect`);
   }
   const content: unknown = Reflect.get(answer, 'content');
   const structured: unknown = Reflect.get(answer, 'structuredContent');

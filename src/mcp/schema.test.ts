@@ -124,6 +124,16 @@ it('a schema that leads back to itself deeper in the value is checked', async ()
   expect(await isTaken(schema, { q: query(6, true) })).toBe(false);
 });
 
+it('a schema that is nested without an end is told as any object, wherever in it that is', async () => {
+  const deep: unknown = JSON.parse(`${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`);
+  for (const schema of [deep, { type: 'object', properties: { a: deep } }, { type: 'object', default: deep }]) {
+    const { told, leftOut, validate } = usableSchema(schema);
+    expect([told, leftOut]).toEqual([{ type: 'object' }, 'it is nested more than 500 levels deep']);
+    expect(await validate({ a: 1 })).toEqual({ value: { a: 1 } });
+    expect(outputCheck(schema)).toBeUndefined();
+  }
+});
+
 it('a property named __proto__ is left out', () => {
   const schema: unknown = JSON.parse('{"type":"object","properties":{"__proto__":{"type":"string"},"a":{}}}');
   expect(JSON.stringify(usableSchema(schema).told)).toBe('{"type":"object","properties":{"a":{}}}');

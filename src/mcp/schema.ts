@@ -3,6 +3,7 @@
  * arguments are checked against the same, without patterns: an expression of a stranger's is not run here, the server checks it itself.
  */
 import { type JsonSchema, type ResolvedSchema, resolveSchema, type Validation } from '../define/schema.ts';
+import { isDeeperThan } from '../depth.ts';
 import { isList } from '../show.ts';
 import { affordable, placeIn } from './schema-cost.ts';
 import { cutTo } from './text.ts';
@@ -21,6 +22,8 @@ export interface UsableSchema {
 /** Larger schemas are none that a model should be told. */
 const LARGEST = 131_072;
 const DEEPEST = 64;
+/** What is nested so deep is not even looked through: schemas of schemas take a few levels each. */
+const DEEPEST_DATA = 500;
 const LONGEST_ASIDE = 2_000;
 
 const ANY_OBJECT: JsonSchema = Object.freeze({ type: 'object' });
@@ -74,6 +77,7 @@ function asObjectSchema(given: unknown): JsonSchema | string {
   const { type } = given as JsonSchema;
   const isForObjects = type === undefined || type === 'object' || (isList(type) && type.includes('object'));
   if (!isForObjects) return 'its root is not for objects';
+  if (isDeeperThan(given, DEEPEST_DATA)) return `it is nested more than ${DEEPEST_DATA} levels deep`;
   if (JSON.stringify(given).length > LARGEST) return `it is longer than ${LARGEST} characters`;
   return given as JsonSchema;
 }

@@ -3,6 +3,7 @@
  * the provider's own format, so that signatures and other metadata go back exactly as they came.
  */
 
+import { isDeeperThan } from '../depth.ts';
 import { deepFreeze } from '../freeze.ts';
 import { newId } from '../ids.ts';
 import type { Incomplete } from '../journal/journal.ts';
@@ -353,17 +354,7 @@ export const DEEPEST_ARGUMENTS = 500;
 /** Whether a value parsed from this text is nested deeper than arguments may be. Each level takes two characters at least. */
 export function isTooDeep(value: unknown, text: string): boolean {
   if (text.length <= 2 * DEEPEST_ARGUMENTS) return false;
-  let level: unknown[] = [value];
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > DEEPEST_ARGUMENTS) return true;
-    const next: unknown[] = [];
-    for (const item of level) {
-      if (typeof item !== 'object' || item === null) continue;
-      for (const member of Object.values(item)) if (typeof member === 'object' && member !== null) next.push(member);
-    }
-    level = next;
-  }
-  return false;
+  return isDeeperThan(value, DEEPEST_ARGUMENTS);
 }
 
 /** Letters and digits only, 37 of them: all providers take it as a call id. */

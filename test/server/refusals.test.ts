@@ -277,6 +277,13 @@ describe('a body', () => {
     expect(pulled).toBeLessThan(15);
   });
 
+  it('names its members by text: half of a character is none', async () => {
+    for (const half of ['\\ud83d', '\\ude42']) {
+      expect(await begin(`{"${half}":1}`, {})).toMatchObject(error('invalid_body', 422));
+      expect(await begin(`{"loop":"clerk","${half}":{}}`, {})).toMatchObject(error('invalid_body', 422));
+    }
+  });
+
   it('is nested no deeper than can be handled, and names no prototype', async () => {
     const deep = `${'['.repeat(1_500)}${']'.repeat(1_500)}`;
     expect(await begin(deep, {})).toMatchObject(error('invalid_body', 422));

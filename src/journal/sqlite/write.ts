@@ -19,8 +19,8 @@ interface Head {
   readonly checksum: string;
 }
 
-/** How many sessions' ends are kept in mind at most: enough for those that are at work. */
-const MOST_HEADS = 4_096;
+/** How many sessions' ends are kept in mind at most: enough for those that are at work. The one that was written longest ago is forgotten. */
+const MOST_HEADS = 1_024;
 
 export class GroupWriter {
   readonly #database: DatabaseSync;
@@ -134,9 +134,15 @@ export class GroupWriter {
     const checksum = checksumOf(head.checksum, session, firstSeq, lastSeq, text);
     const { lastInsertRowid } = this.#addBatch.run(head.id, firstSeq, lastSeq, head.lastBatch, checksum, text);
     this.#moveHead.run(lastSeq, lastInsertRowid, checksum, lastAt, head.id);
-    if (this.#heads.size >= MOST_HEADS) this.#heads.clear();
-    this.#heads.set(session, { id: head.id, lastSeq, lastBatch: lastInsertRowid, checksum });
+    this.#keepHead(session, { id: head.id, lastSeq, lastBatch: lastInsertRowid, checksum });
     return {};
+  }
+
+  #keepHead(session: string, head: Head): void {
+    this.#heads.delete(session);
+    this.#heads.set(session, head);
+    const [oldest] = this.#heads.keys();
+    if (this.#heads.size > MOST_HEADS && oldest !== undefined) this.#heads.delete(oldest);
   }
 
   #readHead(session: string): Head | undefined {

@@ -27,8 +27,9 @@ export function ageText(ms: number): string {
   return hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} d`;
 }
 
-/** A point in time, to the second, in UTC: a report says the same wherever it is made. */
+/** A point in time, to the second, in UTC: a report says the same wherever it is made. A clock may say what is no time at all. */
 export function timeText(at: number): string {
+  if (Number.isNaN(new Date(at).getTime())) return 'at an unknown time';
   return `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
 
