@@ -32,7 +32,7 @@ function start(command: string, ...options: readonly string[]): ChildProcess {
 }
 
 const workers = [start('worker'), start('worker')] as const;
-const server = start('serve', '--port', '0');
+const server = start('serve', '--no-turns', '--port', '0');
 try {
   for (const worker of workers) await once(worker.stderr!, 'data'); // it works
   const [said] = await once(server.stdout!.setEncoding('utf8'), 'data');

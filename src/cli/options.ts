@@ -128,6 +128,8 @@ export interface ServeOptions extends TurnOptions {
   readonly token: string | undefined;
   /** `undefined`: turns run in this process. */
   readonly engine: string | undefined;
+  /** This process runs no turns: workers of the engine do. */
+  readonly noTurns: boolean;
 }
 
 /** What `looprig report` was asked to write. */

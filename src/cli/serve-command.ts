@@ -88,7 +88,7 @@ async function startService(
     await engine?.close?.();
     await store.close?.();
   };
-  if (engine !== undefined) {
+  if (engine !== undefined && !('noTurns' in options && options.noTurns)) {
     await turns.serve().catch(async error => {
       await close();
       throw error;

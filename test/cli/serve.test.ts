@@ -175,23 +175,33 @@ describe('looprig worker', () => {
     });
   });
 
-  it.runIf(HAS_POSTGRES)(`runs the turns that a server takes, on one database${POSTGRES_LEFT_OUT}`, async () => {
-    const server = await PostgresServer.start();
-    try {
-      const store = await server.createDatabase();
-      const engine = store.replace('postgres:', 'pg-boss:');
-      await writeFile(join(folder, 'looprig.config.ts'), `${PAINTER} export default [make('one')];`);
-      const shared = ['--store', store, '--engine', engine, '--approve', 'all'];
-      const worker = start(['worker', ...shared]);
-      await worker.said('looprig works on the loop one');
-      const { url, child, ended } = await serve(shared);
-      expect(await turnAt(url, 'Paint the door', 'done')).toMatchObject({ turns: 1, calls: 1 });
-      for (const program of [child, worker.child]) program.kill('SIGTERM');
-      const [atServer, atWorker] = await Promise.all([ended, worker.ended]);
-      expect([atServer.status, atWorker.status]).toEqual([0, 0]);
-      expect(atServer.stderr + atWorker.stderr).not.toContain('open-sesame');
-    } finally {
-      await server.stop();
-    }
+  it('is needed by a server that runs no turns itself', async () => {
+    expect(await runProgram(['serve', '--no-turns'])).toMatchObject({
+      status: 2,
+      stderr: 'looprig: --no-turns leaves turns to workers: say with --engine where they are\n',
+    });
   });
+
+  it.runIf(HAS_POSTGRES)(
+    `runs the turns that a server takes and leaves to it, on one database${POSTGRES_LEFT_OUT}`,
+    async () => {
+      const server = await PostgresServer.start();
+      try {
+        const store = await server.createDatabase();
+        const engine = store.replace('postgres:', 'pg-boss:');
+        await writeFile(join(folder, 'looprig.config.ts'), `${PAINTER} export default [make('one')];`);
+        const shared = ['--store', store, '--engine', engine, '--approve', 'all'];
+        const worker = start(['worker', ...shared]);
+        await worker.said('looprig works on the loop one');
+        const { url, child, ended } = await serve([...shared, '--no-turns']);
+        expect(await turnAt(url, 'Paint the door', 'done')).toMatchObject({ turns: 1, calls: 1 });
+        for (const program of [child, worker.child]) program.kill('SIGTERM');
+        const [atServer, atWorker] = await Promise.all([ended, worker.ended]);
+        expect([atServer.status, atWorker.status]).toEqual([0, 0]);
+        expect(atServer.stderr + atWorker.stderr).not.toContain('open-sesame');
+      } finally {
+        await server.stop();
+      }
+    },
+  );
 });

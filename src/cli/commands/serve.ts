@@ -1,9 +1,9 @@
 /** `looprig serve` and `looprig worker`, as they are called. */
-import type { Command } from 'commander';
+import type { Command, Option } from 'commander';
 import { NO_TURN_OPTIONS, type ServeOptions, type WorkerOptions } from '../options.ts';
 import type { Choose } from '../order.ts';
 import { UsageError } from '../usage-error.ts';
-import { valued } from './option.ts';
+import { flag, valued } from './option.ts';
 import { agentOptions, debugOption, noStoreOption, storeOption, withExamples } from './shared.ts';
 
 /** Where it listens if nobody says. */
@@ -19,6 +19,12 @@ const engineOption = () =>
     'where turns run: restate://HOST:PORT or pg-boss://USER:PASSWORD@HOST/DATABASE (default: in this process)',
   );
 
+function noTurnsOption(): Option {
+  const option = flag('--no-turns', 'with --engine: run no turns in this process, leave them to workers');
+  option.negate = false; // a name of its own, not the contrary of another one
+  return option;
+}
+
 export function declareServe(command: Command, choose: Choose): void {
   command
     .summary('sessions over HTTP, with a page to watch them in')
@@ -31,8 +37,12 @@ export function declareServe(command: Command, choose: Choose): void {
     .addOption(valued('--port <N>', 'the port; 0 is one that is free', readPort).default(DEFAULT_PORT))
     .addOption(valued('--token <TEXT>', 'what requests must bring, at least 16 characters (better: LOOPRIG_TOKEN)'))
     .addOption(engineOption())
+    .addOption(noTurnsOption())
     .action(({ debug: _, ...flags }: Partial<ServeOptions> & { debug?: true }) => {
-      const given = { host: DEFAULT_HOST, port: DEFAULT_PORT, token: undefined, engine: undefined };
+      const given = { host: DEFAULT_HOST, port: DEFAULT_PORT, token: undefined, engine: undefined, noTurns: false };
+      if (flags.noTurns && flags.engine === undefined) {
+        throw new UsageError('--no-turns leaves turns to workers: say with --engine where they are');
+      }
       choose({ command: 'serve', options: Object.freeze({ ...NO_TURN_OPTIONS, ...given, ...flags }) });
     });
   for (const option of [...agentOptions(), storeOption(), noStoreOption(), debugOption()]) command.addOption(option);
