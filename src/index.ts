@@ -95,7 +95,7 @@ export {
   TurnTimeoutError,
   WorkspaceError,
 } from './errors.ts';
-export type { EventReader } from './events/event-stream.ts';
+export type { EventReader } from './events/event-reader.ts';
 export type * from './events/events.ts';
 // Watch: the events of turns and sessions, live and from a store.
 export { assertNever, EVENT_DURABILITY, isTerminal } from './events/events.ts';

@@ -3,7 +3,8 @@
  * too: then the session sets the pace, so that what is told in passing has its place between what is recorded.
  */
 import type { Clock } from '../clock.ts';
-import { EventHub, type EventReader, type SessionEventBody } from '../events/event-stream.ts';
+import { EventHub, type SessionEventBody } from '../events/event-hub.ts';
+import type { EventReader } from '../events/event-reader.ts';
 import { EVENT_DURABILITY, type SessionEvent } from '../events/events.ts';
 import type { JournalStore } from '../journal/journal.ts';
 import type { WatchStore } from '../journal/mailbox.ts';

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { JournalRecord } from '../journal/journal.ts';
-import { EventHub, MOST_WAITING_EVENTS } from './event-stream.ts';
+import { EventHub } from './event-hub.ts';
+import { MOST_WAITING_EVENTS } from './event-reader.ts';
 import type { SessionEvent } from './events.ts';
 
 async function* nothing(): AsyncIterable<JournalRecord> {}

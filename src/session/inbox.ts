@@ -3,7 +3,7 @@
  * stands in the journal before anything depends on it.
  */
 import { SessionError } from '../errors.ts';
-import type { EventHub } from '../events/event-stream.ts';
+import type { EventHub } from '../events/event-hub.ts';
 import type { TurnEvent } from '../events/events.ts';
 import { newId } from '../ids.ts';
 import type { JournalEntry } from '../journal/journal.ts';

@@ -7,7 +7,8 @@
 import type { BoundLoop, BoundMode } from '../bind/bound-loop.ts';
 import type { Clock } from '../clock.ts';
 import { SessionBusyError, SessionError, TurnInterruptedError } from '../errors.ts';
-import { EventHub, type EventReader } from '../events/event-stream.ts';
+import { EventHub } from '../events/event-hub.ts';
+import type { EventReader } from '../events/event-reader.ts';
 import type { SessionEvent, TurnEvent } from '../events/events.ts';
 import { newId } from '../ids.ts';
 import { type JournalEntry, type JournalRecord, type JournalStore, recordedLimits } from '../journal/journal.ts';

@@ -2,7 +2,7 @@
 import type { BoundLoop, BoundMode } from '../bind/bound-loop.ts';
 import type { Clock } from '../clock.ts';
 import type { ResolvedToolLimits } from '../define/limits.ts';
-import type { EventHub } from '../events/event-stream.ts';
+import type { EventHub } from '../events/event-hub.ts';
 import type { JournalStore } from '../journal/journal.ts';
 import type { JournalWriter } from '../journal/writer.ts';
 import type { EphemeralEvent, TurnContext } from '../run/context.ts';

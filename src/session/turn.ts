@@ -1,5 +1,5 @@
 /** A turn in the hands of whoever submitted it: its events, its result, and the ways to stop it. */
-import type { EventReader } from '../events/event-stream.ts';
+import type { EventReader } from '../events/event-reader.ts';
 import type { TurnEvent } from '../events/events.ts';
 import type { TurnResult } from '../run/outcome.ts';
 

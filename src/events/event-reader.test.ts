@@ -4,7 +4,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { JournalRecord } from '../journal/journal.ts';
 import { NO_USAGE } from '../model/model.ts';
-import { EventHub, MOST_WAITING_EVENTS } from './event-stream.ts';
+import { EventHub } from './event-hub.ts';
+import { MOST_WAITING_EVENTS } from './event-reader.ts';
 import type { SessionEvent } from './events.ts';
 
 /** A hub over a list of records, which are shown as they are written. */
