@@ -10,6 +10,9 @@ import { summarise } from './stored-session.ts';
 /** How many are offered at the most: each journal is read for its title, and somebody waits. */
 const MOST_SESSIONS = 20;
 
+/** Shells expand and run what is offered to them; a store that somebody else has made can hold any id. */
+const WORD = /^[A-Za-z0-9_][A-Za-z0-9_.:-]*$/;
+
 /** Writes what there is. Where that cannot be said, nothing: whoever types is not told of it. */
 export async function completeSessionsCommand(
   { words }: { readonly words: readonly string[] },
@@ -21,8 +24,10 @@ export async function completeSessionsCommand(
   const all = await found.store.list();
   const ids = all.map(({ sessionId }) => sessionId);
   for (const stored of all.slice(0, MOST_SESSIONS)) {
+    const shown = shortId(stored.sessionId, ids);
+    if (!WORD.test(shown)) continue;
     const { title } = await summarise(found.store, stored);
-    host.stdout.write(`${shortId(stored.sessionId, ids)}\t${oneLine(title, secrets)}\n`);
+    host.stdout.write(`${shown}\t${oneLine(title, secrets)}\n`);
   }
   await found.store.close?.();
   return DONE;

@@ -22,7 +22,7 @@ export function sentenceOf(error: unknown): string {
   return 'Something failed.';
 }
 
-/** An id for a request that may have to be made again. */
+/** An id for a request that may have to be made again. A page that came without encryption has no `crypto.randomUUID`. */
 export function newKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, byte => byte.toString(16).padStart(2, '0')).join('');

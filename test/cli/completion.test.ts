@@ -1,11 +1,13 @@
 /** `looprig completion`: what bash makes of its script, in a real bash. */
 import { execFile } from 'node:child_process';
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { sqliteStore } from 'looprig/sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { opened } from '../../src/testing/journal-store-records.ts';
 import { OWN_STORE } from './own-store.ts';
 import { runProgram } from './program.ts';
 
@@ -89,6 +91,17 @@ describe('bash completes', () => {
     expect(await completed(looprig, 'run', '--session', ids[0]!.slice(0, 3))).toEqual([ids[0]]);
     expect(await completed(looprig, 'resume', '--store', other, '')).toEqual(['last', ids[1]]);
     expect(await completed(looprig, 'resume', '--store', '=', join(folder, 'none.db'), '')).toEqual(['last']);
+  });
+
+  it("no session of a stranger's store whose id is more to a shell than a word", async () => {
+    const file = join(folder, 'strange.db');
+    const store = sqliteStore({ file });
+    for (const sessionId of ['plain_1.a', '$(>made)', '`>made`', '*', 'two words']) {
+      await store.append(sessionId, 0, [opened(1)]);
+    }
+    await store.close();
+    expect(await completed(join(folder, 'looprig'), 'show', '--store', file, '')).toEqual(['last', 'lain_1.a']);
+    expect((await readdir(join(folder, 'here'))).sort()).toEqual(['inner folder', 'inner.ts']);
   });
 });
 
