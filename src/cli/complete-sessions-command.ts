@@ -10,8 +10,8 @@ import { summarise } from './stored-session.ts';
 /** How many are offered at the most: each journal is read for its title, and somebody waits. */
 const MOST_SESSIONS = 20;
 
-/** Shells expand and run what is offered to them; a store that somebody else has made can hold any id. */
-const WORD = /^[A-Za-z0-9_][A-Za-z0-9_.:-]*$/;
+/** What a shell takes as it stands: it expands and runs the words that are offered to it. */
+const WORD = /^[\w.:]+$/;
 
 /** Writes what there is. Where that cannot be said, nothing: whoever types is not told of it. */
 export async function completeSessionsCommand(

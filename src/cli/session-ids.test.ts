@@ -25,6 +25,11 @@ describe('what is shown of an id', () => {
   it('is longer where another id has the same end', () => {
     expect(IDS.slice(0, 2).map(id => shortId(id, IDS))).toEqual(['9d0b78018', 'ad0b78018']);
   });
+
+  it('is nothing that a terminal obeys or a shell runs, whatever a store holds', () => {
+    const ids = ['a\u001b[2Jb', 'x$(rm *)y', "it's `it`"];
+    expect(ids.map(id => shortId(id, ids))).toEqual(['a??2jb', '??rm???y', 't?s??it?']);
+  });
 });
 
 describe('a session', () => {

@@ -11,13 +11,16 @@ const LEAST_SHOWN = 8;
 /** The most sessions that are named where several fit. */
 const MOST_CANDIDATES = 5;
 
-/** The end of `id` that no other of `ids` has, of eight characters at least. */
+/**
+ * The end of `id` that no other of `ids` has, of eight characters at least. Ids are UUIDs; what a stranger's store may hold instead has `?` for each
+ * character that a terminal would obey, or a shell, into which commands that were shown are copied.
+ */
 export function shortId(id: string, ids: readonly string[]): string {
   const bare = withoutHyphens(id);
   const others = ids.filter(other => other !== id).map(withoutHyphens);
   let length = LEAST_SHOWN;
   while (length < bare.length && others.some(other => other.endsWith(bare.slice(-length)))) length += 1;
-  return bare.slice(-length);
+  return bare.slice(-length).replace(/[^\w.:]/g, '?');
 }
 
 /** The ids that `given` may mean: one that is the same, or else all that begin or end with it. */
