@@ -298,6 +298,8 @@ export class HistoryError extends LooprigError<'invalid_history'> {
 
 /** Why a journal could not be written or read. */
 export type JournalErrorKind =
+  /** A package that the store needs is not installed. */
+  | 'missing_package'
   /** The store could not do it: a full disk, a locked file, a broken connection. The message says which. */
   | 'store_failed'
   /** Another writer appended to the session (`JournalConflictError`). */

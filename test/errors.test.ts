@@ -50,6 +50,7 @@ const DEFINITION: Kinds<DefinitionErrorKind> = {
 };
 const GATE: Kinds<GateError['kind']> = { unknown_gate: true, closed_gate: true, invalid_answer: true };
 const JOURNAL: Kinds<JournalErrorKind> = {
+  missing_package: true,
   store_failed: true,
   conflict: true,
   damaged: true,

@@ -6,7 +6,7 @@ import { quietly } from '../quietly.ts';
 import type { Rig } from '../session/rig.ts';
 import { show } from '../show.ts';
 import type { Engine, TurnRef } from './engine.ts';
-import type { SessionHost } from './host.ts';
+import type { Host } from './host.ts';
 import { localEngine } from './local.ts';
 import { OpenHost } from './open-host.ts';
 
@@ -28,15 +28,6 @@ export interface HostOptions {
   readonly recover?: boolean;
   /** Told of a run that failed and is tried again, and of what failed without anybody who waits for it. What it throws is ignored. Default: nobody is. */
   readonly onError?: (error: unknown, ref: TurnRef | undefined) => void;
-}
-
-/** A host that can run turns in this process. */
-export interface Host extends SessionHost {
-  /**
-   * Makes this process run turns of its engine. A process that only asks need not call it; a host without an `engine` of its own does it by itself. Rejects
-   * where the engine cannot be served.
-   */
-  serve(): Promise<void>;
 }
 
 /**

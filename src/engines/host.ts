@@ -105,3 +105,12 @@ export interface SessionHost extends AsyncDisposable {
   /** Lets go of everything. Turns under way are finished if they do so within `graceMs` (default 0), else left to whoever takes them up. */
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }
+
+/** A host that can run turns in this process. */
+export interface Host extends SessionHost {
+  /**
+   * Makes this process run turns of its engine. A process that only asks need not call it; a host without an `engine` of its own does it by itself. Rejects
+   * where the engine cannot be served.
+   */
+  serve(): Promise<void>;
+}

@@ -1,5 +1,5 @@
 /** `looprig/engines`: hosts of sessions, and where their turns run. */
-export type { Host, HostOptions } from './create-host.ts';
+export type { HostOptions } from './create-host.ts';
 export { createHost } from './create-host.ts';
 export type { Engine, RunOutcome, RunSignals, RunTurn, Serving, TurnRef } from './engine.ts';
 export type { EngineErrorKind } from './engine-error.ts';
@@ -8,6 +8,7 @@ export { engineFromUrl } from './engine-url.ts';
 export type {
   Accepted,
   BeginOptions,
+  Host,
   HostEventsOptions,
   HostListOptions,
   HostSubmitOptions,

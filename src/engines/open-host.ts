@@ -11,13 +11,13 @@ import type { Rig, SessionSummary } from '../session/rig.ts';
 import { readTurnLimits } from '../session/turn-limits.ts';
 import { show } from '../show.ts';
 import { postInput, turnIdOf } from './accept.ts';
-import type { Host } from './create-host.ts';
 import { Digests, type SessionDigest } from './digest.ts';
 import type { Engine, RunOutcome, RunSignals, Serving, TurnRef } from './engine.ts';
 import { Feeds } from './feed.ts';
 import type {
   Accepted,
   BeginOptions,
+  Host,
   HostEventsOptions,
   HostListOptions,
   HostSubmitOptions,

@@ -10,7 +10,7 @@ export type { Migrated } from './schema.ts';
 
 /**
  * A journal store in one PostgreSQL database, or in several. An append is done when it is committed; what arrives in one tick is one
- * transaction. The databases are connected to at the first use, which rejects with `JournalError` where that fails: `store_failed`,
+ * transaction. The databases are connected to at the first use, which rejects with `JournalError` where that fails: `missing_package`, `store_failed`,
  * `foreign_file`, `newer_format`, `damaged`. Any number of stores, in any number of processes, may use one database. Throws
  * `DefinitionError` for options that it cannot take.
  */

@@ -269,5 +269,5 @@ test('without its package, a store says which one to install when it is first us
     await store.list().catch(error => console.log(error.name, error.kind, error.message));`,
   );
   const message = 'a store in PostgreSQL needs the package pg, which is not installed: npm install pg@8';
-  expect(told).toBe(`JournalError store_failed ${message}`);
+  expect(told).toBe(`JournalError missing_package ${message}`);
 });
