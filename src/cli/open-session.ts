@@ -11,6 +11,7 @@ import {
   WorkspaceError,
 } from '../index.ts';
 import { type Agent, agentFor, requireMode } from './agent.ts';
+import { discreetStore } from './discreet-store.ts';
 import type { Host } from './host.ts';
 import { loadLoopFile } from './loop-file.ts';
 import { type Approval, NO_TURN_OPTIONS, type RunOptions, type TurnOptions } from './options.ts';
@@ -82,7 +83,7 @@ export async function openNew(options: RunOptions, host: Host, secrets: SecretFi
   const approval = approvalOf(options, agent, host);
   const opened = options.noStore ? undefined : await openStore(options, host.env, agent.store);
   const store = opened?.store ?? memoryStore();
-  const session = await openRig({ agent, options, approval, store, host });
+  const session = await openRig({ agent, options, approval, store, host, secrets });
   if (opened === undefined) return new Work({ session, store, agent, approval, kept: undefined }, undefined);
   const shown = shortId(session.id, []);
   const lock = await lockSession(opened.place, session.id, shown);
@@ -103,7 +104,7 @@ export async function openStored(
   const kept = await readSettings(found.place, found.stored.sessionId);
   const agent = await agentFor(settle(options, kept), options, host, secrets);
   const approval = approvalOf(options, agent, host);
-  const work = await openFound(found, { agent, options, approval, host });
+  const work = await openFound(found, { agent, options, approval, host, secrets });
   await keepSettings(found.place, found.stored.sessionId, agent.settings);
   return work;
 }
@@ -122,7 +123,7 @@ export async function openToAnswer(
   const { reasoning: _, model: __, ...rest } = settle(options, kept);
   const settings = { ...rest, model: rest.loop === undefined ? 'demo' : undefined, reasoning: undefined, mcp: [] };
   const agent = await agentFor(settings, options, host, secrets);
-  return openFound(found, { agent, options, approval: 'ask', host });
+  return openFound(found, { agent, options, approval: 'ask', host, secrets });
 }
 
 async function openFound(
@@ -159,6 +160,7 @@ interface RigParts {
   readonly approval: Approval;
   readonly store: JournalStore;
   readonly host: Host;
+  readonly secrets: SecretFilter;
   readonly sessionId?: string;
   readonly shown?: string;
 }
@@ -170,7 +172,8 @@ export function gateFor(approval: Approval, gate: GateOptions | undefined): Gate
 }
 
 async function openRig(parts: RigParts): Promise<Session> {
-  const { agent, options, approval, store, host, sessionId, shown } = parts;
+  const { agent, options, approval, host, sessionId, shown } = parts;
+  const store = discreetStore(parts.store, parts.secrets);
   const mode = options.mode === undefined ? undefined : requireMode(agent.loop, options.mode);
   const rig = defineRig({ ...agent.rig, store, gate: gateFor(approval, agent.gate), clock: host.clock });
   try {

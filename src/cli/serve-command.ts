@@ -11,6 +11,7 @@ import {
 import { type Listening, listen, ServerError, type ServerMetrics, serverMetrics } from '../server/index.ts';
 import { type Agent, agentFor } from './agent.ts';
 import { type CommandEnd, DONE } from './command.ts';
+import { discreetStore } from './discreet-store.ts';
 import type { Host } from './host.ts';
 import { findLoopFile } from './loop-file.ts';
 import { gateFor } from './open-session.ts';
@@ -79,7 +80,7 @@ async function startService(
   const store = options.noStore ? memoryStore() : (await openStore(options, host.env, agent.store)).store;
   const metrics = serverMetrics();
   const turns = createHost({
-    rig: rigOf(agent, store, options, metrics, host),
+    rig: rigOf(agent, discreetStore(store, secrets), options, metrics, host),
     ...(engine !== undefined && { engine }),
     onError: (error, ref) => tellFailure(error, ref?.sessionId, host, secrets),
   });

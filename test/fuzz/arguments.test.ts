@@ -169,7 +169,7 @@ fuzz('a tool runs with what the model wrote, or the model is told why not', { ru
       expect(
         output.value.isWellFormed() &&
           output.value.length < 2_048 &&
-          !/[\p{Cc}]/u.test(output.value.replace(/\n/g, '')),
+          !/[\p{Cc}]/u.test(output.value.replace(/[\n\t]/g, '')),
       ).toBe(true);
       expect(ran.has(`c${at}`)).toBe(false);
       return;

@@ -83,8 +83,7 @@ function filled(root: string, text: string): string {
 }
 
 async function inTree(tree: readonly Entry[], use: (root: string) => Promise<void>): Promise<void> {
-  const root = join(place(), 'root');
-  await mkdir(root);
+  const root = await mkdtemp(join(place(), 'root-'));
   try {
     await plant(root, tree);
     await use(root);
