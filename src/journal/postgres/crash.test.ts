@@ -1,8 +1,7 @@
 /** Servers and processes that are killed at any moment: what was acknowledged is there, in order, and whole. */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startAppender, sum } from '../../../test/support/appender.ts';
 import { HAS_POSTGRES, POSTGRES_LEFT_OUT, PostgresServer } from '../../../test/support/postgres-server.ts';
 import { note, numbers } from '../../testing/journal-store-records.ts';
 import type { JournalStore } from '../journal.ts';
@@ -12,38 +11,11 @@ const SESSIONS = 6;
 const SERVER_KILLS = 6;
 const PROCESS_KILLS = 12;
 
-/** A program that appends to its sessions without end, and prints what was acknowledged. */
-const WRITER = `
-  import { writeSync } from 'node:fs';
-  const [url, sessions, storeModule] = process.argv.slice(1);
-  const { postgresStore } = await import(storeModule);
-  const store = postgresStore({ url });
-  const write = async id => {
-    let seq = (await store.find(id))?.lastSeq ?? 0;
-    for (let size = 1; ; size = (size % 4) + 1) {
-      const records = Array.from({ length: size }, (_, index) => {
-        return { type: 'mode.changed', mode: 'x'.repeat((seq * 37) % 3000), seq: seq + index + 1, at: Date.now() };
-      });
-      await store.append(id, seq, records);
-      seq += size;
-      writeSync(1, id + ' ' + seq + '\\n');
-    }
-  };
-  await Promise.all(Array.from({ length: Number(sessions) }, (_, index) => write('session-' + index)));
-`;
-
-function startWriter(url: string): { readonly child: ChildProcess; readonly acknowledged: Map<string, number> } {
-  const module = new URL('./index.ts', import.meta.url).href;
-  const args = ['--input-type=module', '--eval', WRITER, url, String(SESSIONS), module];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] });
-  const acknowledged = new Map<string, number>();
-  if (child.stdout === null) throw new Error('the child has no output');
-  createInterface(child.stdout).on('line', line => {
-    const [id = '', seq = ''] = line.split(' ');
-    acknowledged.set(id, Number(seq));
+const startWriter = (place: string) =>
+  startAppender({
+    ...{ place, sessions: SESSIONS, module: new URL('./index.ts', import.meta.url).href },
+    open: '(url, { postgresStore }) => postgresStore({ url })',
   });
-  return { child, acknowledged };
-}
 
 /** Each journal is without a gap, and holds what was acknowledged; gives how many records there are. */
 async function requireWhole(store: JournalStore, acknowledged: ReadonlyMap<string, number>): Promise<number> {
@@ -142,7 +114,3 @@ describe.runIf(HAS_POSTGRES)(`after a kill, PostgreSQL${POSTGRES_LEFT_OUT}`, () 
     await store.close();
   });
 });
-
-function sum(acknowledged: ReadonlyMap<string, number>): number {
-  return [...acknowledged.values()].reduce((all, seq) => all + seq, 0);
-}

@@ -1,11 +1,10 @@
 /** Processes that are killed at any moment: what was acknowledged is in the file, whether commits wait for the disk or not. */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { afterAll, expect, test } from 'vitest';
+import { startAppender, sum } from '../../../test/support/appender.ts';
 import { numbers } from '../../testing/journal-store-records.ts';
 import { sqliteStore } from './index.ts';
 
@@ -15,39 +14,14 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const SESSIONS = 4;
 const KILLS = 20;
 
-/** A program that appends to its sessions without end, and prints what was acknowledged. */
-const WRITER = `
-  import { writeSync } from 'node:fs';
-  const [file, sessions, storeModule] = process.argv.slice(1);
-  const { sqliteStore } = await import(storeModule);
-  const synchronous = process.pid % 4 < 2 ? 'full' : 'normal';
-  const store = sqliteStore({ file, thread: process.pid % 2 === 0, synchronous });
-  const write = async id => {
-    let seq = (await store.find(id))?.lastSeq ?? 0;
-    for (let size = 1; ; size = (size % 4) + 1) {
-      const records = Array.from({ length: size }, (_, index) => {
-        return { type: 'mode.changed', mode: 'x'.repeat((seq * 37) % 3000), seq: seq + index + 1, at: Date.now() };
-      });
-      await store.append(id, seq, records);
-      seq += size;
-      writeSync(1, id + ' ' + seq + '\\n');
-    }
-  };
-  await Promise.all(Array.from({ length: Number(sessions) }, (_, index) => write('session-' + index)));
-`;
-
-function startWriter(file: string): { readonly child: ChildProcess; readonly acknowledged: Map<string, number> } {
-  const store = new URL('./index.ts', import.meta.url).href;
-  const args = ['--input-type=module', '--eval', WRITER, file, String(SESSIONS), store];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] });
-  const acknowledged = new Map<string, number>();
-  if (child.stdout === null) throw new Error('the child has no output');
-  createInterface(child.stdout).on('line', line => {
-    const [id = '', seq = ''] = line.split(' ');
-    acknowledged.set(id, Number(seq));
+const startWriter = (place: string) =>
+  startAppender({
+    ...{ place, sessions: SESSIONS, module: new URL('./index.ts', import.meta.url).href },
+    open: `(file, { sqliteStore }) => {
+      const synchronous = process.pid % 4 < 2 ? 'full' : 'normal';
+      return sqliteStore({ file, thread: process.pid % 2 === 0, synchronous });
+    }`,
   });
-  return { child, acknowledged };
-}
 
 test(`a process that is killed ${KILLS} times while it appends loses nothing that was acknowledged`, {
   timeout: 120_000,
@@ -101,7 +75,3 @@ test('a second process takes over while the first one still lives, and the first
   expect(modes.at(-1)).toBe('mine');
   await store.close();
 });
-
-function sum(acknowledged: ReadonlyMap<string, number>): number {
-  return [...acknowledged.values()].reduce((all, seq) => all + seq, 0);
-}
