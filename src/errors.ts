@@ -165,15 +165,19 @@ export class ToolLimitError extends LooprigError<'tool_limit'> implements LimitR
   }
 }
 
+function allowed(count: number): string {
+  return `${count} ${count === 1 ? 'is' : 'are'} allowed`;
+}
+
 /** One limit and how far the turn went, in words, for messages and for the model. */
 export function describeLimit(reached: LimitReached): string {
   switch (reached.limit) {
     case 'iterations':
-      return `the model asked for tools in ${reached.iterations} steps, ${reached.maxIterations} are allowed in one turn`;
+      return `the model asked for tools in ${reached.iterations} steps, ${allowed(reached.maxIterations)} in one turn`;
     case 'calls':
-      return `the model asked for ${reached.calls} tool calls, ${reached.maxCalls} are allowed in one turn`;
+      return `the model asked for ${reached.calls} tool calls, ${allowed(reached.maxCalls)} in one turn`;
     case 'tokens':
-      return `the turn used ${reached.tokens} tokens, ${reached.maxTokens} are allowed`;
+      return `the turn used ${reached.tokens} tokens, ${allowed(reached.maxTokens)}`;
     case 'repeat':
       return `the model called "${reached.repeated?.toolName}" with the same arguments and got the same result ${reached.repeated?.times} times in a row`;
   }

@@ -129,7 +129,7 @@ describe('a delegate', () => {
     expect(JSON.stringify(typed.model.requests[0]!.prompt)).toContain('1 + 2');
     expect(resultsIn(model.requests[1]!.prompt)).toEqual([
       ['a', { n: 1 }],
-      ['b', 'so far (it stopped early: the model asked for tools in 2 steps, 1 are allowed in one turn)'],
+      ['b', 'so far (it stopped early: the model asked for tools in 2 steps, 1 is allowed in one turn)'],
     ]);
   });
 

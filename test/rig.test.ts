@@ -37,10 +37,11 @@ describe('opening', () => {
   });
 
   it.each([
-    [{ loops: [] }, '"loops" must list at least one loop definition'],
+    [{ loops: [] }, '"loops" must list at least one loop definition, and is empty'],
+    [{}, '"loops" must list at least one loop definition, not undefined'],
     [{ loops: [{ name: 'x' }] }, 'loops[0] must come from defineLoop'],
     [{ loops: [talker(), talker()] }, 'loops[1] repeats the name "talker"'],
-    [{ loops: [talker()], stores: 1 }, 'no option "stores"'],
+    [{ loops: [talker()], stores: 1 }, 'no option "stores": it takes loops, store, workspace'],
     [{ loops: [talker()], onDrift: 'maybe' }, '"onDrift" must be'],
     [{ loops: [talker()], gate: { rules: [{ action: 'fs.write' }] } }, 'gate.rules[0]'],
   ])('refuses the options %j', (options, message) => {

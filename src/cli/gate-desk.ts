@@ -17,6 +17,8 @@ const HELP: readonly string[] = [
   '  q (quit): ends here, and leaves the question open for later',
 ];
 
+const NO_JSON: readonly string[] = ['  what stands after e is not JSON: write it as e {"path":"notes.md"}'];
+
 /** What asking needs to know. */
 export interface GateDeskParts {
   readonly session: Session;
@@ -29,7 +31,7 @@ export interface GateDeskParts {
 }
 
 /** What the person wants: an answer, or to see more, or to leave. */
-type Wish = GateAnswer | 'show' | 'help' | 'leave';
+type Wish = GateAnswer | 'show' | 'help' | 'no JSON' | 'leave';
 
 /** A value that JSON can carry. */
 type Json = Extract<GateAnswer, { decision: 'edit' }>['input'];
@@ -53,6 +55,7 @@ export class GateDesk {
       const wish = wishOf(line);
       if (wish === 'leave') return 'left';
       if (wish === 'help') lines = HELP;
+      else if (wish === 'no JSON') lines = NO_JSON;
       else if (wish === 'show') lines = inputLines(await this.#parts.inputOf(gate.callId), secrets);
       else {
         const problem = await refusal(session.answer(gate.gateId, wish));
@@ -79,7 +82,8 @@ function wishOf(line: string): Wish {
     case 'e':
     case 'edit': {
       const input = parsed(rest);
-      return input === undefined ? 'help' : { decision: 'edit', input };
+      if (rest === '') return 'help';
+      return input === undefined ? 'no JSON' : { decision: 'edit', input };
     }
     case 's':
     case 'show':

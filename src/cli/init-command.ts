@@ -88,6 +88,7 @@ async function nextCommands(root: string): Promise<readonly string[]> {
     'npx looprig check',
     'npx looprig run "How many words?" --loop .',
     'node --test',
+    'npm install hono @hono/node-server && npx looprig serve',
   ];
 }
 

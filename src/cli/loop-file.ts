@@ -87,6 +87,9 @@ function checked(exported: unknown, shown: string): LooprigConfig {
   if (exported === undefined || exported === null) {
     throw new LoopFileError(`${shown} has no default export: export default defineConfig({ loops: [ … ] })`);
   }
+  if (isRig(exported)) {
+    throw new LoopFileError(`${shown} exports a rig: write defineConfig({ … }) in place of defineRig({ … })`);
+  }
   const isOne = typeof exported === 'object' && 'policyRevision' in exported;
   const given = isOne ? { loops: [exported] } : Array.isArray(exported) ? { loops: exported } : exported;
   // `defineRig` looks at all of it: what is no configuration is refused there.
@@ -98,6 +101,10 @@ function checked(exported: unknown, shown: string): LooprigConfig {
     if (!SessionError.is(cause)) throw cause;
     throw new LoopFileError(`${shown}: the default export: ${cause.message}`, { cause });
   }
+}
+
+function isRig(exported: unknown): boolean {
+  return typeof exported === 'object' && exported !== null && 'open' in exported && 'gateTimeoutMs' in exported;
 }
 
 function pick(loops: readonly LoopDefinition[], name: string | undefined, shown: string): LoopDefinition | undefined {

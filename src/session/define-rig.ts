@@ -24,9 +24,11 @@ const RIG_OPTIONS: ReadonlySet<string> = new Set([
 function resolveRig(options: RigOptions<readonly LoopDefinition[]>): ResolvedRig {
   const { loops, store, workspace, gate, secrets, bindings, observers, onDrift, clock } = options ?? {};
   const unknown = Object.keys(options ?? {}).find(name => !RIG_OPTIONS.has(name));
-  if (unknown !== undefined) throw invalid(`a rig has no option "${unknown}"`);
-  if (!Array.isArray(loops) || loops.length === 0)
-    throw invalid(`"loops" must list at least one loop definition, not ${show(loops)}`);
+  if (unknown !== undefined) throw invalid(`a rig has no option "${unknown}": it takes ${[...RIG_OPTIONS].join(', ')}`);
+  if (!Array.isArray(loops) || loops.length === 0) {
+    const given = Array.isArray(loops) ? 'and is empty' : `not ${show(loops)}`;
+    throw invalid(`"loops" must list at least one loop definition, ${given}`);
+  }
   const byName = new Map<string, LoopDefinition>();
   loops.forEach((loop: unknown, index) => {
     if (!isLoopDefinition(loop)) throw invalid(`loops[${index}] must come from defineLoop, not ${show(loop)}`);

@@ -15,6 +15,13 @@ import type { WaitingInput } from './history.ts';
 import type { Turn } from './turn.ts';
 import { readTurnLimits, type TurnLimits } from './turn-limits.ts';
 
+/** What `Promise.withResolvers` gives, in types that need no newer `lib` of whoever installs the package. */
+interface Pending<T> {
+  readonly promise: Promise<T>;
+  resolve(value: T): void;
+  reject(reason: unknown): void;
+}
+
 /** A turn that waits or runs. */
 export interface Job {
   readonly turnId: string;
@@ -24,7 +31,7 @@ export interface Job {
   /** The record that begins it; for a queued one it names the input that was recorded before. */
   readonly opening: { readonly message?: UserMessage; readonly inputId?: string };
   readonly interruption: Interruption;
-  readonly result: PromiseWithResolvers<TurnResult>;
+  readonly result: Pending<TurnResult>;
   /** The record before the turn's first, for readers that come late. */
   readonly afterSeq: number;
   /** The terminal event of a turn whose end is no record. */
@@ -43,7 +50,7 @@ export type Steered<Output = unknown> =
 interface PendingSteer {
   readonly inputId: string;
   readonly afterSeq: number;
-  readonly decided: PromiseWithResolvers<Steered<never>>;
+  readonly decided: Pending<Steered<never>>;
 }
 
 /** What an inbox needs of its session. */

@@ -129,7 +129,7 @@ describe('at the terminal, by default', () => {
     const { ended, sees, type } = inTerminal(server.model);
     await sees(ASKED);
     type('e {"path":');
-    await sees('e (edit): it may, with other arguments');
+    await sees('what stands after e is not JSON: write it as e {"path":"notes.md"}');
     type('e {"path":"other.txt"}');
     await sees('these arguments cannot be taken');
     expect(await written()).toEqual([]);

@@ -58,6 +58,7 @@ describe('looprig init', () => {
         '  npx looprig check',
         '  npx looprig run "How many words?" --loop .',
         '  node --test',
+        '  npm install hono @hono/node-server && npx looprig serve',
         '',
       ].join('\n'),
     );

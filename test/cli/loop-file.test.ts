@@ -12,7 +12,7 @@ const source = (path: string): string => fileURLToPath(new URL(`../../src/${path
 
 /** The names that the configurations of these tests use, from the sources of this checkout. */
 const IMPORTS = `
-import { defineLoop, defineTool, memoryStore } from '${source('index.ts')}';
+import { defineLoop, defineRig, defineTool, memoryStore } from '${source('index.ts')}';
 import { defineConfig } from '${source('config/index.ts')}';
 import { sqliteStore } from '${source('journal/sqlite/index.ts')}';
 import { forever, scriptedModel } from '${source('testing/index.ts')}';
@@ -182,11 +182,16 @@ describe('a file that cannot be used is one sentence with its place', () => {
       /:1: .*: Node runs TypeScript only where leaving out the types makes it JavaScript$/,
     ],
     ['nothing', 'export const loops = [];\n', ' has no default export: export default defineConfig({ loops: [ … ] })'],
+    [
+      'rig',
+      `${IMPORTS}${CLERK}\nexport default defineRig({ loops: [clerk] });`,
+      ' exports a rig: write defineConfig({ … }) in place of defineRig({ … })',
+    ],
     ['empty', 'export default {};\n', /: the default export: "loops" must list at least one loop definition/],
     [
       'option',
       `${IMPORTS}${CLERK}\nexport default { loops: [clerk], stoer: 1 };`,
-      ': the default export: a rig has no option "stoer"',
+      /: the default export: a rig has no option "stoer": it takes loops, store, /,
     ],
     [
       'line',

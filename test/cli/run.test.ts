@@ -176,7 +176,7 @@ describe('the demo model', () => {
     const { status, stderr } = await runProgram(['run', '--workspace', folder, '--limits', 'calls=1']);
     expect(status).toBe(3);
     expect(stderr).toMatch(
-      /looprig: turn stopped at a limit: the model asked for \d+ tool calls, 1 are allowed in one turn: allow more with --limits calls=\d+\n/,
+      /looprig: turn stopped at a limit: the model asked for \d+ tool calls, 1 is allowed in one turn: allow more with --limits calls=\d+\n/,
     );
   });
 });

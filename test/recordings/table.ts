@@ -19,7 +19,7 @@ function closing(iterations: number, responses: number, refusedFrom: number): Pl
     title: 'with a closing answer at a limit',
     options: { repeat: false, limits: { iterations }, atLimit: 'answer' },
     turns: [{ ends: 'answer at a limit', responses }],
-    refused: new RegExp(`not run: .*, ${iterations} are allowed in one turn`),
+    refused: new RegExp(`not run: .*, ${iterations} (?:is|are) allowed in one turn`),
     refusedFrom,
     closing: 'tools off',
   };

@@ -26,6 +26,8 @@ export interface SqliteStoreOptions {
   readonly maxBytes?: number;
 }
 
+const OPTIONS = 'file, busyTimeoutMs, thread, synchronous, maxBytes';
+
 /**
  * A journal store in one SQLite file. An append is done when it is on disk (with `synchronous: 'normal'`, when the operating
  * system has it); what arrives in one tick is written together. The file is
@@ -35,7 +37,8 @@ export interface SqliteStoreOptions {
 export function sqliteStore(options: SqliteStoreOptions): Required<JournalStore> {
   const { file, busyTimeoutMs = 5_000, thread = false, synchronous = 'full', maxBytes, ...unknown } = options ?? {};
   const [stranger] = Object.keys(unknown);
-  if (stranger !== undefined) throw invalid(stranger, `sqliteStore has no option "${stranger}"`, options);
+  if (stranger !== undefined)
+    throw invalid(stranger, `sqliteStore has no option "${stranger}": it takes ${OPTIONS}`, options);
   if (typeof file !== 'string' || file === '' || file.includes('\0')) {
     throw invalid('file', `"file" must be the path of a file, not ${show(file)}`, file);
   }

@@ -357,7 +357,7 @@ describe('options that make no store are refused', () => {
     [{ file: 'a.db', synchronous: 'off' }, 'synchronous', '"synchronous" must be "full" or "normal", not "off"'],
     [{ file: 'a.db', synchronous: 1 }, 'synchronous', '"synchronous" must be "full" or "normal", not 1'],
     [{ file: 'a.db', maxBytes: 10 }, 'maxBytes', 'must be a whole number of at least 65536, not 10'],
-    [{ file: 'a.db', path: 'b' }, 'path', 'sqliteStore has no option "path"'],
+    [{ file: 'a.db', path: 'b' }, 'path', 'sqliteStore has no option "path": it takes file, busyTimeoutMs, '],
   ])('%j', (options, field, message) => {
     const make: (options: unknown) => unknown = Reflect.apply.bind(undefined, sqliteStore, undefined) as never;
     let error: unknown;
