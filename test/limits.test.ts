@@ -1,16 +1,27 @@
 /** What a turn may use, exactly: iterations, calls, tokens, repeats and time. */
 import {
   defineLoop,
+  defineRig,
   EVENT_DURABILITY,
   type LimitReached,
+  memoryStore,
   ToolLimitError,
   type TurnEvent,
   type TurnResult,
   TurnTimeoutError,
   toolResult,
 } from 'looprig';
-import { assertPaired, forever, manualClock, type ScriptedReply, scriptedModel, scriptedTool } from 'looprig/testing';
+import {
+  assertPaired,
+  collect,
+  forever,
+  manualClock,
+  type ScriptedReply,
+  scriptedModel,
+  scriptedTool,
+} from 'looprig/testing';
 import { describe, expect, it } from 'vitest';
+import { problemWithRecord } from '../src/journal/shape.ts';
 import {
   expectNextTurn,
   expectSound,
@@ -547,5 +558,24 @@ describe('continue', () => {
     expect(() => opened.session.continue()).toThrowError(expect.objectContaining({ kind: 'busy' }));
     await turn.result;
     expect(() => opened.session.continue()).toThrowError(expect.objectContaining({ kind: 'nothing_to_continue' }));
+  });
+});
+
+describe('limits of one turn that waits', () => {
+  it('are read with its input from the journal, and hold when its time comes', async () => {
+    const store = memoryStore();
+    const tool = scriptedTool('t', 'ok');
+    const model = scriptedModel([asks(), done, asks(3), done]);
+    const loop = defineLoop({ name: 'agent', model, tools: [tool.definition] });
+    const session = await defineRig({ loops: [loop], store }).open();
+    const first = session.submit('One.');
+    const second = session.submit('Two.', { limits: { calls: 2, tokens: Number.POSITIVE_INFINITY } });
+    await first.result;
+    expect(limitError(await second.result)).toMatchObject({ limit: 'calls', maxCalls: 2 });
+
+    for await (const record of store.read(session.id, 1))
+      expect(problemWithRecord(record), record.type).toBeUndefined();
+    const told = (await collect(second)).events.find(event => event.type === 'turn.started');
+    expect(told?.limits).toMatchObject({ calls: 2 });
   });
 });

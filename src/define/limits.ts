@@ -74,7 +74,8 @@ export function readLimits(declared: unknown, field: string): ToolLimits | undef
       ...details,
     });
   });
-  return Object.fromEntries(FIELDS.map(name => [name, readLimit(options[name], name, `${field}.${name}`)]));
+  const given = FIELDS.filter(name => options[name] !== undefined);
+  return Object.fromEntries(given.map(name => [name, readLimit(options[name], name, `${field}.${name}`)]));
 }
 
 /** One limit as declared; `undefined` and 0 stay what they are. */

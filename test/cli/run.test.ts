@@ -112,6 +112,7 @@ it('the document of the command line says what the help says: commands, options,
     'check',
     'init',
     'completion',
+    'chat',
   ];
   const helps = await Promise.all(
     [[], ...commands.map(command => [command])].map(args => runProgram([...args, '--help'])),
