@@ -77,11 +77,14 @@ fuzz(
     // A member of this name cannot be declared in a schema that is an ordinary object.
     if (JSON.stringify(plain.schema).includes('"__proto__"')) return;
     const isText = !JSON.stringify(value).match(/\\ud[89a-f]/);
-    const checked = resolveSchema(plain.schema).validate(JSON.parse(JSON.stringify(value)));
+    // By its own text: the platform may read an escaped name wrongly (`JSON.parse` of Node 24 does, of shapes that it has seen).
+    const given: unknown = JSON.parse(JSON.stringify(value));
+    const before = JSON.stringify(given);
+    const checked = resolveSchema(plain.schema).validate(given);
     if (checked instanceof Promise) throw new Error('a JSON Schema needs no time');
     // A name that is no text is refused, or nobody asked about it.
-    if (isText || checked.issues === undefined) expect(checked.issues === undefined).toBe(plain.fits(value));
-    if (checked.issues === undefined) expect(JSON.stringify(checked.value)).toBe(JSON.stringify(value));
+    if (isText || checked.issues === undefined) expect(checked.issues === undefined).toBe(plain.fits(given));
+    if (checked.issues === undefined) expect(JSON.stringify(checked.value)).toBe(before);
     else
       for (const { path, message } of checked.issues)
         expect([typeof path, typeof message]).toEqual(['string', 'string']);
