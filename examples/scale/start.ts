@@ -33,15 +33,21 @@ function start(command: string, ...options: readonly string[]): ChildProcess {
 
 const workers = [start('worker'), start('worker')] as const;
 const server = start('serve', '--no-turns', '--port', '0');
+const interrupted = once(process, 'SIGINT');
 try {
+  await Promise.race([interrupted, work()]);
+} finally {
+  for (const child of [...workers, server]) child.kill();
+  await Promise.all([...workers, server].map(async child => child.exitCode ?? child.signalCode ?? once(child, 'exit')));
+}
+
+async function work(): Promise<void> {
   for (const worker of workers) await once(worker.stderr!, 'data'); // it works
   const [said] = await once(server.stdout!.setEncoding('utf8'), 'data');
   const url = String(said).trim();
   console.log(`The page is at ${url}; workers are ${workers.map(({ pid }) => pid).join(' and ')}. Kill one and look.`);
-  await (process.argv.includes('--try') ? tryOut(url) : once(process, 'SIGINT'));
-} finally {
-  for (const child of [...workers, server]) child.kill();
-  await Promise.all([...workers, server].map(async child => child.exitCode ?? child.signalCode ?? once(child, 'exit')));
+  if (process.argv.includes('--try')) await tryOut(url);
+  else await interrupted;
 }
 
 async function tryOut(url: string): Promise<void> {

@@ -14,7 +14,9 @@ it.runIf(HAS_POSTGRES && HAS_RESTATE)(
   async () => {
     if (!existsSync(join(root, 'dist/cli/main.js')))
       throw new Error('the package is not built: run `npm run build` first');
-    const { stdout } = await promisify(execFile)(process.execPath, ['examples/scale/start.ts', '--try'], { cwd: root });
+    // Told to end in good time, it ends what it has started; a test that is given up would leave all of that behind.
+    const options = { cwd: root, timeout: 100_000, killSignal: 'SIGINT' } as const;
+    const { stdout } = await promisify(execFile)(process.execPath, ['examples/scale/start.ts', '--try'], options);
     expect(stdout).toContain('a worker was killed, the order approved, and the turn is done');
   },
 );
