@@ -192,7 +192,7 @@ describe('beyond a limit, atLimit: answer', () => {
     expect(model.requests.map(({ toolChoice }) => toolChoice?.type)).toEqual(['auto', 'auto', 'none']);
     const refused = resultsIn(opened.session.history).slice(1);
     expect(refused).toHaveLength(2);
-    for (const [, text] of refused) expect(text).toMatch(/asked for tools in 2 steps, 1 are allowed/);
+    for (const [, text] of refused) expect(text).toMatch(/asked for tools in 2 steps, 1 is allowed/);
     expect(outcomes(events)).toEqual([
       ['call-0-0', 'done'],
       ['call-1-0', 'refused'],
@@ -208,7 +208,7 @@ describe('beyond a limit, atLimit: answer', () => {
       ...{ limits: { calls: 1 }, atLimit: 'answer' as const },
     });
     expect((await play(opened)).result).toMatchObject({ status: 'done', limited: { limit: 'calls', calls: 2 } });
-    for (const [, text] of resultsIn(opened.session.history)) expect(text).toMatch(/2 tool calls, 1 are allowed/);
+    for (const [, text] of resultsIn(opened.session.history)) expect(text).toMatch(/2 tool calls, 1 is allowed/);
   });
 
   it('a model that asks for tools again in its closing response fails the turn, and that response is not kept', async () => {

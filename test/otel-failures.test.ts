@@ -49,7 +49,7 @@ describe('what goes wrong in a turn', () => {
     });
     await clock.runUntil(session.submit('Go.').result);
     const turn = told.span('invoke_agent agent');
-    expect(turn.status).toEqual({ code: SpanStatusCode.ERROR, message: expect.stringContaining('1 are allowed') });
+    expect(turn.status).toEqual({ code: SpanStatusCode.ERROR, message: expect.stringContaining('1 is allowed') });
     expect(turn.attributes).toMatchObject({
       'error.type': 'tool_limit',
       'looprig.limit.reached': 'calls',

@@ -146,7 +146,7 @@ describe('the limit on calls', () => {
       expect(result.status).toBe(atLimit === 'fail' ? 'failed' : 'done');
       expect([a.count, b.count]).toEqual([0, 0]);
       expect(resultsIn(opened.session.history).map(([id]) => id)).toEqual(atLimit === 'fail' ? [] : ['c1', 'c2']);
-      const text = expect.stringContaining('not run: the model asked for 2 tool calls, 1 are allowed');
+      const text = expect.stringContaining('not run: the model asked for 2 tool calls, 1 is allowed');
       for (const [, value] of resultsIn(opened.session.history)) expect(value).toEqual(text);
       await expectNextTurn(opened);
     },
