@@ -85,7 +85,13 @@ export function turnServices(sdk: ServerSdk, namespace: string, run: RunTurn): S
       // Before the run is called: whoever wakes an earlier round did so for something that this run will find.
       context.set<Standing>('standing', { turnId: ref.turnId, round, turn: context.request().id });
       const call = context.serviceClient(runs).run(ref);
-      context.set('run', await call.invocationId);
+      const running = await call.invocationId;
+      // Told by way of this call, which stands before the run begins: the run's own id is known only when it may have begun.
+      const isCancelled = await RestatePromise.race([
+        call.map(() => false),
+        context.signal<void>(`cancel-${round}`).map(() => true),
+      ]);
+      if (isCancelled) context.invocation(running).signal('cancel').resolve();
       const outcome = await call;
       if (outcome.status === 'done') break;
       if (outcome.status === 'released') continue;
@@ -94,7 +100,6 @@ export function turnServices(sdk: ServerSdk, namespace: string, run: RunTurn): S
       else await RestatePromise.race([woken, context.sleep(outcome.until - (await context.date.now()))]);
     }
     context.clear('standing');
-    context.clear('run');
   }
 
   /** What happened to the turn stands in the journal and in its mails: it only has to run, or to stop. A turn that has not begun will find it there. */
@@ -102,9 +107,9 @@ export function turnServices(sdk: ServerSdk, namespace: string, run: RunTurn): S
     handlers.object.shared(async (context: ObjectSharedContext, { turnId }: TurnRef): Promise<void> => {
       const standing = await context.get<Standing>('standing');
       if (standing?.turnId !== turnId) return;
-      const running = how === 'cancel' ? await context.get<InvocationId>('run') : null;
-      if (running !== null) context.invocation(running).signal('cancel').resolve();
-      context.invocation(standing.turn).signal(`wake-${standing.round}`).resolve();
+      const turn = context.invocation(standing.turn);
+      if (how === 'cancel') turn.signal(`cancel-${standing.round}`).resolve();
+      turn.signal(`wake-${standing.round}`).resolve();
     });
 
   const sessions = object({
