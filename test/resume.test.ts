@@ -400,6 +400,28 @@ describe('inputs that waited', () => {
     ]);
   });
 
+  it('and steered a turn that nobody resumes are turns of their own, with the limits that they were given', async () => {
+    const { openOn } = world({
+      replies: [{ calls: [{ tool: 'slow', id: 'c1' }] }],
+      tools: (runs, clock) => [idempotent('slow', runs, clock, { sleepMs: 1_000 })],
+    });
+    const store = memoryStore();
+    const first = await openOn(store);
+    const turn = first.session.submit('first');
+    await first.clock.advance(10);
+    void first.session.steer('by the way', { limits: { calls: 3 } });
+    await first.clock.advance(10);
+    const copy = await cutStore(await recordsOf(store, first.session.id), first.session.id, 1_000);
+    turn.interrupt();
+
+    const { session, clock } = await openOn(copy, first.session.id);
+    await clock.runUntil(session.submit('now', { limits: { calls: 4 } }).result);
+    const begun = (await recordsOf(copy, session.id)).flatMap(record =>
+      record.type === 'turn.started' ? [record] : [],
+    );
+    expect(begun.map(({ limits }) => limits.calls)).toEqual([100, 3, 4]);
+  });
+
   it('are resumed by themselves where no turn is unfinished, and stay where nobody resumes them', async () => {
     const store = memoryStore();
     const { openOn } = world({ replies: [{ text: 'one' }] });

@@ -236,6 +236,52 @@ describe('steering', () => {
     }
   });
 
+  describe.each(['nothing runs', 'the answer is there', 'the turn fails', 'the turn is interrupted'] as const)(
+    'as %s is a turn of its own',
+    when => {
+      it('with the limits that it was given, and the turn before keeps its own', async () => {
+        const first: ScriptedReply = {
+          delayMs: 50,
+          ...(when === 'the turn fails' ? { error: new Error('no') } : done),
+        };
+        const { session, clock, events } = await working([...(when === 'nothing runs' ? [] : [first]), done]);
+        const turn = when === 'nothing runs' ? undefined : session.submit('go', { limits: { calls: 9 } });
+        await clock.advance(10);
+        const steering = session.steer('and then', { limits: { calls: 2, tokens: 700 } });
+        await clock.advance(0);
+        if (when === 'the turn is interrupted') turn?.interrupt();
+        if (turn !== undefined) await clock.runUntil(turn.result);
+        const steered = await steering;
+        expect(steered.kind).toBe('submitted');
+        if (steered.kind === 'submitted') await clock.runUntil(steered.turn.result);
+        const limits = events.flatMap(event => (event.type === 'turn.started' ? [event.limits] : []));
+        expect(limits.at(-1)).toMatchObject({ calls: 2, tokens: 700, iterations: 25 });
+        if (turn !== undefined) expect(limits[0]).toMatchObject({ calls: 9, iterations: 25 });
+        expect(limits).toHaveLength(turn === undefined ? 1 : 2);
+      });
+    },
+  );
+
+  it('that is folded in changes no limit of the running turn', async () => {
+    const { session, clock, events } = await working([works, done]);
+    const turn = session.submit('go', { limits: { calls: 5 } });
+    await reached(turn, 'tool.started');
+    const steered = session.steer('rather left', { limits: { iterations: 1, calls: 1 } });
+    expect(await clock.runUntil(turn.result)).toMatchObject({ status: 'done', calls: 1 });
+    expect((await steered).kind).toBe('folded');
+    expect(events.flatMap(event => (event.type === 'turn.started' ? [event.limits.calls] : []))).toEqual([5]);
+  });
+
+  it('with limits that are none is refused, whether a turn runs or not, and nothing is said', async () => {
+    const { session, clock } = await working([works, done]);
+    const refused = { kind: 'invalid_tool_limits', field: 'limits.calls' };
+    await expect(session.steer('more', { limits: { calls: -1 } })).rejects.toMatchObject(refused);
+    const turn = session.submit('go');
+    await expect(session.steer('more', { limits: { calls: -1 } })).rejects.toMatchObject(refused);
+    expect(await clock.runUntil(turn.result)).toMatchObject({ status: 'done' });
+    expect(said(session.history)).toEqual(['go']);
+  });
+
   it('while nothing runs is a turn of its own', async () => {
     const { session } = await working([done]);
     const steered = await session.steer('go');

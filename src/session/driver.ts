@@ -89,7 +89,7 @@ export class SessionDriver {
     const { inbox, writer, requireOpen } = this.#parts;
     requireOpen();
     if (this.knows(inputId)) return;
-    inbox.steer(message, inputId).catch(() => {}); // what becomes of it stands in the journal
+    inbox.steer(message, undefined, inputId).catch(() => {}); // what becomes of it stands in the journal
     await writer.append([]);
   }
 

@@ -13,7 +13,7 @@ import { Interruption } from '../run/interruption.ts';
 import type { TurnResult } from '../run/outcome.ts';
 import type { WaitingInput } from './history.ts';
 import type { Turn } from './turn.ts';
-import { readTurnLimits, type TurnLimits } from './turn-limits.ts';
+import { readTurnLimits, type TurnLimits, type TurnOptions } from './turn-limits.ts';
 
 /** What `Promise.withResolvers` gives, in types that need no newer `lib` of whoever installs the package. */
 interface Pending<T> {
@@ -49,6 +49,8 @@ export type Steered<Output = unknown> =
 
 interface PendingSteer {
   readonly inputId: string;
+  /** Of the turn that it may become. */
+  readonly limits: TurnLimits | undefined;
   readonly afterSeq: number;
   readonly decided: Pending<Steered<never>>;
 }
@@ -120,16 +122,19 @@ export class Inbox {
   enqueue(message: UserMessage, limits: TurnLimits | undefined, inputId: string = newId()): Job {
     const job = this.job(limits, { inputId }, { turnId: inputId });
     this.#queue.push(job);
-    const own = limits?.own === undefined ? {} : { limits: limits.own };
-    void this.#parts.append([{ type: 'input.received', inputId, as: 'turn', message, ...own }]);
+    void this.#parts.append([{ type: 'input.received', inputId, as: 'turn', message, ...recorded(limits) }]);
     return job;
   }
 
-  /** Records what is said to the running turn; settles when it is decided what becomes of it. */
-  async steer(message: UserMessage, inputId: string = newId()): Promise<Steered<never>> {
+  /** Records what is said to the running turn, with the limits of the turn that it may become; settles when it is decided what becomes of it. */
+  async steer(
+    message: UserMessage,
+    limits: TurnLimits | undefined,
+    inputId: string = newId(),
+  ): Promise<Steered<never>> {
     const decided = Promise.withResolvers<Steered<never>>();
-    this.#steers.push({ inputId, afterSeq: this.#parts.hub.lastSeq, decided });
-    await this.#parts.append([{ type: 'input.received', inputId, as: 'steer', message }]);
+    this.#steers.push({ inputId, limits, afterSeq: this.#parts.hub.lastSeq, decided });
+    await this.#parts.append([{ type: 'input.received', inputId, as: 'steer', message, ...recorded(limits) }]);
     return decided.promise;
   }
 
@@ -137,10 +142,10 @@ export class Inbox {
   restore(waiting: Iterable<WaitingInput>, hasOpenTurn: boolean): void {
     for (const { inputId, as, seq, limits } of waiting) {
       const afterSeq = seq - 1;
+      const own = readTurnLimits(limits === undefined ? {} : { limits });
       if (as === 'steer' && hasOpenTurn) {
-        this.#steers.push({ inputId, afterSeq, decided: Promise.withResolvers<Steered<never>>() });
+        this.#steers.push({ inputId, limits: own, afterSeq, decided: Promise.withResolvers<Steered<never>>() });
       } else {
-        const own = readTurnLimits(limits === undefined ? {} : { limits });
         this.#queue.push({ ...this.job(own, { inputId }, { turnId: inputId, afterSeq }), isRestored: true });
       }
     }
@@ -161,8 +166,8 @@ export class Inbox {
   promoteSteers(): readonly Job[] {
     const late = this.#steers;
     this.#steers = [];
-    const jobs = late.map(({ inputId, afterSeq, decided }) => {
-      const job = this.job(undefined, { inputId }, { turnId: inputId, afterSeq });
+    const jobs = late.map(({ inputId, limits, afterSeq, decided }) => {
+      const job = this.job(limits, { inputId }, { turnId: inputId, afterSeq });
       decided.resolve({ kind: 'submitted', turn: this.#parts.handle(job) as Turn<never> });
       return job;
     });
@@ -206,6 +211,11 @@ export class Inbox {
       decided.reject(error);
     }
   }
+}
+
+/** What the journal keeps of the limits of an input that waits. */
+function recorded(limits: TurnLimits | undefined): Pick<TurnOptions, 'limits'> {
+  return limits?.own === undefined ? {} : { limits: limits.own };
 }
 
 const NOTHING: readonly JournalEntry[] = Object.freeze([]);

@@ -262,12 +262,13 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
 
   /**
    * Says something to the running turn: it goes in as a user message before its next model call. If there is none any more, or no turn
-   * runs, it becomes a turn of its own. Settles when it is decided which.
+   * runs, it becomes a turn of its own, with these limits; those of the running turn stay as they are. Settles when it is decided which.
+   * Rejects with what `submit` throws.
    */
-  async steer(input: UserInput): Promise<Steered<Output>> {
+  async steer(input: UserInput, options: TurnOptions = {}): Promise<Steered<Output>> {
     this.#requireOpen();
-    if (this.#active === undefined) return { kind: 'submitted', turn: this.submit(input) };
-    return this.#inbox.steer(userMessage(input)) as Promise<Steered<Output>>;
+    if (this.#active === undefined) return { kind: 'submitted', turn: this.submit(input, options) };
+    return this.#inbox.steer(userMessage(input), readTurnLimits(options)) as Promise<Steered<Output>>;
   }
 
   /**

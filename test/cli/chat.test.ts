@@ -93,7 +93,7 @@ const steady = (screen: string): readonly string[] =>
     .replace(/\b[0-9a-f]{8}\b/g, 'SESSION')
     .split('\n');
 
-describe.runIf(HAS_TMUX)(`a conversation in a terminal${tmuxLeftOut(27)}`, () => {
+describe.runIf(HAS_TMUX)(`a conversation in a terminal${tmuxLeftOut(28)}`, () => {
   it('has two turns, and the second prompt is recalled from what was entered before', async () => {
     await using terminal = await open();
     expect(steady(await terminal.sees(IDLE))).toEqual([
@@ -187,6 +187,18 @@ describe.runIf(HAS_TMUX)(`a conversation in a terminal${tmuxLeftOut(27)}`, () =>
     await terminal.sees(/given here: nothing\nof the loop: iterations=25 · calls=100/);
     await say(terminal, '/limits much');
     await terminal.sees('looprig: /limits: ');
+  });
+
+  it('limits hold for what was said to a turn and becomes one of its own, too', async () => {
+    await using terminal = await open();
+    await say(terminal, 'measure');
+    await terminal.sees('calls 3/100');
+    await say(terminal, '/limits calls=2');
+    await terminal.sees('given here: calls=2');
+    await say(terminal, 'measure again');
+    await terminal.sees('› measure again  goes in at the next step');
+    await terminal.type('', 'C-c');
+    await terminal.sees('allow more with /limits calls=4');
   });
 
   it('the tab key lists commands where there are several, and an unknown one says what there is', async () => {

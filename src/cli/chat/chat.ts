@@ -147,7 +147,7 @@ export class Chat implements ChatListener {
     const waiting: Waiting = { text, steers: true, turnId: undefined };
     this.#waiting = [...this.#waiting, waiting];
     this.#show();
-    const steered = await session.steer(text);
+    const steered = await session.steer(text, { limits: this.#desk.limits });
     this.#waiting = this.#waiting.filter(other => other !== waiting);
     if (steered.kind === 'submitted') this.#follow(steered.turn, { prompt: text });
   }
