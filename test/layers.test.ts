@@ -144,7 +144,8 @@ describe('the sources', () => {
     expect(own.length).toBeGreaterThan(20);
     const foreign = own
       .filter(
-        ({ to }) => !/^(ai\/|ai$|ids\.ts$|index\.ts$|define\/gate\.ts$|model\/model\.ts$|run\/result\.ts$)/.test(to),
+        ({ to }) =>
+          !/^(ai\/|ai$|ids\.ts$|index\.ts$|define\/(gate|options)\.ts$|model\/model\.ts$|run\/result\.ts$)/.test(to),
       )
       .map(({ from, to }) => `${from} -> ${to}`);
     expect(foreign).toEqual([]);
@@ -181,12 +182,12 @@ describe('the sources', () => {
     expect(imports.filter(({ from, to }) => !from.startsWith('studio/') && to.startsWith('studio/'))).toEqual([]);
   });
 
-  it('of reports know events, records and errors of the rest, and nobody but what shows sessions knows them', () => {
+  it('of reports know events, records, errors and how options are read, and nobody but what shows sessions knows them', () => {
     const own = imports.filter(({ from }) => from.startsWith('report/'));
     expect(own.length).toBeGreaterThan(20);
     const foreign = own
       .filter(({ to }) => !/^(report\/|events\/|preact|marked$)/.test(to))
-      .filter(({ to, kind }) => to !== 'errors.ts' && to !== 'model/model.ts' && kind !== 'type')
+      .filter(({ to, kind }) => !['errors.ts', 'model/model.ts', 'define/options.ts'].includes(to) && kind !== 'type')
       .map(({ from, to }) => `${from} -> ${to}`);
     expect(foreign).toEqual([]);
     expect(imports.filter(({ from, to }) => !/^(report|cli|studio)\//.test(from) && to.startsWith('report/'))).toEqual(
@@ -218,14 +219,14 @@ describe('the sources', () => {
     expect(imports.filter(({ from, to }) => !/^(server|cli)\//.test(from) && to.startsWith('server/'))).toEqual([]);
   });
 
-  it('of an engine know the port and errors; its package is loaded in one file, and reached from an entry of its own', () => {
+  it('of an engine know the port, errors and how options are read; its package is loaded in one file, and reached from an entry of its own', () => {
     const own = imports.filter(({ from }) => /^engines\/(restate|pg-boss)\//.test(from));
     expect(own.length).toBeGreaterThan(20);
     const isTheirs = (to: string): boolean => /^(@restatedev\/|pg-boss$|node:)/.test(to);
     const foreign = own
       .filter(
         ({ to }) =>
-          !/^(engines\/(engine|engine-error)\.ts$|(errors|ids|optional-package|quietly|show|node\/listen-on)\.ts$)/.test(
+          !/^(engines\/(engine|engine-error)\.ts$|(define\/options|errors|ids|optional-package|quietly|show|node\/listen-on)\.ts$)/.test(
             to,
           ) && !isTheirs(to),
       )

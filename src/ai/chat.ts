@@ -1,8 +1,9 @@
 /** The request of a page that uses `useChat`, answered by a session. */
 import type { UIMessageChunk } from 'ai';
+import { readTyped } from '../define/options.ts';
 import { type Session, SessionError, type SubmitOptions, type Turn } from '../index.ts';
 import { type ChatAnswers, readChatRequest } from './chat-request.ts';
-import { toUIMessageStream, type UIMessageStreamOptions } from './ui-stream.ts';
+import { refuseStream, STREAM_OPTIONS, toUIMessageStream, type UIMessageStreamOptions } from './ui-stream.ts';
 
 /** Options of `chatStream`: those of the stream, and of a turn that a new message begins. */
 export interface ChatStreamOptions extends Omit<UIMessageStreamOptions, 'session' | 'continues'> {
@@ -23,7 +24,7 @@ export async function chatStream(
   body: unknown,
   options: ChatStreamOptions = {},
 ): Promise<ReadableStream<UIMessageChunk>> {
-  const { submit, ...telling } = options;
+  const { submit, ...telling } = readTyped(options, ['submit', ...STREAM_OPTIONS], 'chatStream', refuseStream);
   const request = readChatRequest(body);
   switch (request.asks) {
     case 'again':

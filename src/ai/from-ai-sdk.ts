@@ -1,5 +1,6 @@
 /** Tools written for AI SDK, as definitions of looprig. */
 import type { InferToolInput, Tool, ToolSet } from 'ai';
+import { type Refusal, readTyped } from '../define/options.ts';
 import {
   type AccessRequest,
   DefinitionError,
@@ -46,26 +47,28 @@ export function fromAISDK<Tools extends ToolSet>(
       value: tools,
     });
   }
-  requireKnown(tools, options);
+  const { toolsContext, capabilities } = readTyped(options, OPTIONS, 'fromAISDK', refuse);
+  requireNamed(tools, { toolsContext, capabilities });
   const definitions = Object.keys(tools).map(name => {
-    const context = own(options.toolsContext, name);
+    const context = own(toolsContext, name);
     const tool = runnableTool(name, tools[name], context);
-    return definitionOf(name, tool, own(options.capabilities, name) as ToolCapabilities<never> | undefined);
+    return definitionOf(name, tool, own(capabilities, name) as ToolCapabilities<never> | undefined);
   });
   return Object.freeze(definitions);
 }
 
 const OPTIONS = ['toolsContext', 'capabilities'] as const;
 
-/** A name that is no option's, or no tool's, is a slip: what was said for it would be lost. */
-function requireKnown(tools: ToolSet, options: FromAISDKOptions): void {
-  const odd = Object.keys(options).find(option => !(OPTIONS as readonly string[]).includes(option));
-  if (odd !== undefined) {
-    const message = `fromAISDK has no option "${odd}": it takes ${OPTIONS.join(', ')}`;
-    throw new DefinitionError('invalid_tool', { field: odd, message });
-  }
+const refuse: Refusal = (field, message, details = {}) =>
+  new DefinitionError('invalid_tool', { field: field === '' ? 'options' : field, message, ...details });
+
+/** A name that is no tool's is a slip: what was said for it would be lost. */
+function requireNamed(
+  tools: ToolSet,
+  given: { readonly [Option in (typeof OPTIONS)[number]]: object | undefined },
+): void {
   for (const option of OPTIONS) {
-    const unknown = Object.keys(options[option] ?? {}).find(name => !Object.hasOwn(tools, name));
+    const unknown = Object.keys(given[option] ?? {}).find(name => !Object.hasOwn(tools, name));
     if (unknown === undefined) continue;
     const message = `"${option}" names the tool "${unknown}", but there is none: there is ${Object.keys(tools).join(', ') || 'no tool at all'}`;
     throw new DefinitionError('invalid_tool', { field: `${option}.${unknown}`, message });

@@ -1,6 +1,7 @@
 /** The tools of a bound loop, as AI SDK runs them. The rules of the loop go with them; its limits do not. */
 import { jsonSchema, type ToolExecutionOptions, type ToolSet } from 'ai';
 import { decisionOf, type GateRule, resolveRules } from '../define/gate.ts';
+import { readTyped, refuseOption } from '../define/options.ts';
 import { newId } from '../ids.ts';
 import type { BoundLoop, BoundMode, BoundTool, Clock } from '../index.ts';
 import { DefinitionError, systemClock } from '../index.ts';
@@ -22,6 +23,8 @@ export interface ToAISDKOptions {
   readonly clock?: Clock;
 }
 
+const OPTIONS = ['mode', 'rules', 'onProgress', 'clock'] as const;
+
 /**
  * The tools of a bound loop for `streamText`, `generateText` or an agent of AI SDK. Arguments are checked, middlewares run, and results are made and cut
  * to size as in a turn; an error result fails the call with its text. A call runs for at most its `timeoutMs` and `callTimeoutMs`, and calls that are
@@ -30,18 +33,17 @@ export interface ToAISDKOptions {
  * The binding stays the caller's: dispose it when the tools are not used any more. Throws `DefinitionError` for a mode that the loop has not.
  */
 export function toAISDK(bound: BoundLoop, options: ToAISDKOptions = {}): ToolSet {
-  const mode = modeOf(bound, options.mode);
-  const refuse = (field: string, message: string): DefinitionError =>
-    new DefinitionError('invalid_option', { field, message });
-  const rules = [...bound.gate.rules, ...resolveRules(options.rules, 'rules', refuse)];
+  const { mode: name, rules: given, onProgress, clock = systemClock } = readTyped(options, OPTIONS, 'toAISDK');
+  const mode = modeOf(bound, name);
+  const rules = [...bound.gate.rules, ...resolveRules(given, 'rules', refuseOption)];
   const place: CallPlace = {
     bound,
     limits: mode.limits,
     exclusion: new Exclusion(),
-    clock: options.clock ?? systemClock,
+    clock,
     turnId: newId(),
     isForbidden: access => decisionOf(rules, access) === 'deny',
-    onProgress: options.onProgress,
+    onProgress,
   };
   return Object.fromEntries(
     mode.tools.map(tool => {

@@ -1,5 +1,6 @@
 /** A turn as AI SDK's UI message stream, the protocol that `useChat` reads. */
 import type { UIMessage, UIMessageChunk } from 'ai';
+import { type Refusal, readTyped } from '../define/options.ts';
 import {
   type ErrorSummary,
   EVENT_DURABILITY,
@@ -74,7 +75,8 @@ export function toUIMessageStream(
   turn: ToldTurn,
   options: UIMessageStreamOptions = {},
 ): ReadableStream<UIMessageChunk> {
-  const telling = new TurnTelling(turn, options);
+  const { onCancel, ...given } = readStreamOptions(options);
+  const telling = new TurnTelling(turn, given);
   return new ReadableStream<UIMessageChunk>({
     async pull(controller) {
       for (const chunk of await telling.next()) controller.enqueue(chunk);
@@ -82,10 +84,20 @@ export function toUIMessageStream(
     },
     async cancel() {
       await telling.stop();
-      options.onCancel?.();
+      onCancel?.();
     },
   });
 }
+
+/** Options of a stream whose session is known: all that a caller of `chatStream` may say. */
+export const STREAM_OPTIONS = ['sendReasoning', 'progress', 'onError', 'messageMetadata', 'onCancel'] as const;
+
+function readStreamOptions(options: UIMessageStreamOptions): UIMessageStreamOptions {
+  const known = ['session', 'continues', ...STREAM_OPTIONS] as const;
+  return readTyped(options, known, 'toUIMessageStream', refuseStream);
+}
+
+export const refuseStream: Refusal = (_field, message, details) => new SessionError('invalid_option', message, details);
 
 class TurnTelling {
   readonly #turnId: string;

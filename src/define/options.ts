@@ -1,4 +1,5 @@
 /** Reading what a caller gave: each thing once, and with every failure turned into the caller's own error. */
+import { DefinitionError } from '../errors.ts';
 import { isList, show } from '../show.ts';
 
 /** Makes the error for `field` (empty for the whole), with a sentence that says what is wrong. */
@@ -7,6 +8,10 @@ export type Refusal = (
   message: string,
   details?: { readonly value?: unknown; readonly cause?: unknown },
 ) => Error;
+
+/** The refusal of those who have no kind of their own: `DefinitionError` `invalid_option`. */
+export const refuseOption: Refusal = (field, message, details = {}) =>
+  new DefinitionError('invalid_option', { field: field === '' ? 'options' : field, message, ...details });
 
 /**
  * The options `known` of `given`, each read once; one that is not given is `undefined`. Refuses what is no object, an option of
@@ -26,10 +31,22 @@ export function readOptions<Name extends string>(
   return Object.fromEntries(entries) as { readonly [Option in Name]: unknown };
 }
 
+/** `readOptions` for whoever checks each option as it is taken: what comes of it has the types that were declared, and nothing else of `given`. */
+export function readTyped<Options extends object>(
+  given: Options,
+  known: readonly (keyof Options & string)[],
+  owner: string,
+  refuse: Refusal = refuseOption,
+): Options {
+  return readOptions(given, known, owner, refuse) as Options;
+}
+
 /** The own keys of an object of options, or of a record. Refuses what is none. */
 export function ownKeys(given: unknown, owner: string, refuse: Refusal): readonly string[] {
   if (typeof given !== 'object' || given === null || isList(given)) {
-    throw refuse('', `${owner} must be given as an object, not ${show(given)}`, { value: given });
+    const isText = typeof given === 'string'; // it may be an address with a password
+    const what = isText ? 'a text' : show(given);
+    throw refuse('', `${owner} must be given as an object, not ${what}`, isText ? {} : { value: given });
   }
   try {
     return Object.keys(given);

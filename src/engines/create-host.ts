@@ -1,7 +1,7 @@
 /** Makes a host: sessions by their ids, their turns run by an engine, here or elsewhere. */
 
 import type { LoopDefinition } from '../define/loop.ts';
-import { DefinitionError } from '../errors.ts';
+import { readTyped, refuseOption } from '../define/options.ts';
 import { quietly } from '../quietly.ts';
 import type { Rig } from '../session/rig.ts';
 import { show } from '../show.ts';
@@ -30,28 +30,29 @@ export interface HostOptions {
   readonly onError?: (error: unknown, ref: TurnRef | undefined) => void;
 }
 
+const OPTIONS = ['rig', 'engine', 'keepMs', 'recover', 'onError'] as const;
+
 /**
  * Makes a host of a rig. What is asked of a session is left in its mailbox, and taken up by the process that runs its turn: this one, or another that
  * serves the same engine on the same store. Throws `DefinitionError` `invalid_option`. The rig's store and the engine are closed by whoever made them.
  */
 export function createHost(options: HostOptions): Host {
-  const { rig, engine, keepMs = 30_000, recover = true, onError, ...unknown } = options ?? {};
-  const [stranger] = Object.keys(unknown);
-  if (stranger !== undefined) throw invalid(stranger, `createHost has no option "${stranger}"`);
-  if (typeof rig?.begin !== 'function') throw invalid('rig', `"rig" must come from defineRig, not ${show(rig)}`);
+  const { rig, engine, keepMs = 30_000, recover = true, onError } = readTyped(options, OPTIONS, 'createHost');
+  if (typeof rig?.begin !== 'function') throw refuseOption('rig', `"rig" must come from defineRig, not ${show(rig)}`);
   const { mailbox } = rig.store;
   if (mailbox === undefined)
-    throw invalid(
+    throw refuseOption(
       'rig',
       "the rig's store has no mailbox, which a host needs: give it one, or use memoryStore() or sqliteStore",
     );
   if (engine !== undefined && (typeof engine.start !== 'function' || typeof engine.serve !== 'function'))
-    throw invalid('engine', `"engine" must be an engine, not ${show(engine)}`);
+    throw refuseOption('engine', `"engine" must be an engine, not ${show(engine)}`);
   if (typeof keepMs !== 'number' || !(keepMs >= 0))
-    throw invalid('keepMs', `"keepMs" must be milliseconds, a number from 0, not ${show(keepMs)}`);
-  if (typeof recover !== 'boolean') throw invalid('recover', `"recover" must be true or false, not ${show(recover)}`);
+    throw refuseOption('keepMs', `"keepMs" must be milliseconds, a number from 0, not ${show(keepMs)}`);
+  if (typeof recover !== 'boolean')
+    throw refuseOption('recover', `"recover" must be true or false, not ${show(recover)}`);
   if (onError !== undefined && typeof onError !== 'function')
-    throw invalid('onError', `"onError" must be a function, not ${show(onError)}`);
+    throw refuseOption('onError', `"onError" must be a function, not ${show(onError)}`);
   const tell = quietly(onError ?? (() => {}));
   const host = new OpenHost({
     ...{ rig, mailbox, keepMs, recover },
@@ -60,8 +61,4 @@ export function createHost(options: HostOptions): Host {
   });
   if (engine === undefined) void host.serve().catch(error => tell(error, undefined));
   return host;
-}
-
-function invalid(field: string, message: string): DefinitionError {
-  return new DefinitionError('invalid_option', { field, message });
 }

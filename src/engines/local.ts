@@ -1,6 +1,6 @@
 /** The engine of one process: a queue for each session, in memory. What it forgets with its process, a host starts again from the store. */
 import { type Clock, systemClock, type TimerHandle } from '../clock.ts';
-import { DefinitionError } from '../errors.ts';
+import { readTyped, refuseOption } from '../define/options.ts';
 import { show } from '../show.ts';
 import type { Engine, RunOutcome, RunTurn, Serving, TurnRef } from './engine.ts';
 
@@ -12,17 +12,17 @@ export interface LocalEngineOptions {
   readonly clock?: Clock;
 }
 
+const OPTIONS = ['parallel', 'clock'] as const;
+
 /** How long a turn waits whose run failed, in milliseconds: at first, and at most. */
 const FIRST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 30_000;
 
 /** An engine that runs turns in this process. Throws `DefinitionError` for options that it cannot take. */
 export function localEngine(options: LocalEngineOptions = {}): Engine {
-  const { parallel = Number.POSITIVE_INFINITY, clock = systemClock, ...unknown } = options;
-  const [stranger] = Object.keys(unknown);
-  if (stranger !== undefined) throw invalid(stranger, `localEngine has no option "${stranger}"`);
+  const { parallel = Number.POSITIVE_INFINITY, clock = systemClock } = readTyped(options, OPTIONS, 'localEngine');
   if (parallel !== Number.POSITIVE_INFINITY && (!Number.isSafeInteger(parallel) || parallel < 1))
-    throw invalid('parallel', `"parallel" must be a positive integer, not ${show(parallel)}`);
+    throw refuseOption('parallel', `"parallel" must be a positive integer, not ${show(parallel)}`);
   return new LocalEngine(parallel, clock);
 }
 
@@ -173,8 +173,4 @@ class LocalEngine implements Engine {
 
 function retryDelay(failures: number): number {
   return Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (failures - 1));
-}
-
-function invalid(field: string, message: string): DefinitionError {
-  return new DefinitionError('invalid_option', { field, message });
 }

@@ -1,4 +1,5 @@
 /** `looprig/report`: a session as one HTML file, or as data. */
+import { readTyped } from '../define/options.ts';
 import { SessionError } from '../errors.ts';
 import type { SessionEvent } from '../events/events.ts';
 import { recordedEvents } from '../events/projection.ts';
@@ -54,7 +55,7 @@ export function viewOf(events: Iterable<SessionEvent>): SessionView {
  * very long are cut, and say by how much. Of more than 2,000 steps the first are left out.
  */
 export function reportHtml(view: SessionView, options: ReportOptions = {}): string {
-  const { title, mostCharacters = 8_000 } = options;
+  const { title, mostCharacters = 8_000 } = readTyped(options, ['title', 'mostCharacters'], 'reportHtml');
   return renderPage(view, title, mostCharacters);
 }
 

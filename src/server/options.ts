@@ -1,6 +1,6 @@
 /** The options of a server, resolved once. */
 
-import { readOptions } from '../define/options.ts';
+import { type Refusal, readTyped } from '../define/options.ts';
 import { type Clock, systemClock } from '../index.ts';
 import { quietly } from '../quietly.ts';
 import { isList, show } from '../show.ts';
@@ -53,15 +53,24 @@ export interface ResolvedServerOptions {
 const DEFAULT_SERVER_OPTIONS: Readonly<Pick<ResolvedServerOptions, 'bodyBytes' | 'maxStreams' | 'heartbeatMs'>> =
   Object.freeze({ bodyBytes: 1_048_576, maxStreams: 1_000, heartbeatMs: 15_000 });
 
-const NAMES = [
-  ...(['token', 'allowedHosts', 'allowedOrigins', 'bodyBytes', 'maxStreams', 'heartbeatMs'] as const),
-  ...(['files', 'metrics', 'onError', 'clock'] as const),
+/** What `createServer` takes. */
+export const SERVER_OPTIONS = [
+  'token',
+  'allowedHosts',
+  'allowedOrigins',
+  'bodyBytes',
+  'maxStreams',
+  'heartbeatMs',
+  'files',
+  'metrics',
+  'onError',
+  'clock',
 ] as const;
 
 /** Options with a value each. Throws `ServerError` `invalid_option`. */
 export function resolveServerOptions(options: ServerOptions): ResolvedServerOptions {
-  const given = readOptions(options, NAMES, 'a server', (_field, message) => invalid(message));
-  const { files, metrics, onError, clock } = options;
+  const given = readTyped(options, SERVER_OPTIONS, 'a server', refuseServerOption);
+  const { files, metrics, onError, clock } = given;
   return Object.freeze({
     token: given.token === undefined ? undefined : readToken(given.token),
     allowedHosts: new Set(readList(given.allowedHosts, 'allowedHosts').map(readHost)),
@@ -109,6 +118,10 @@ function readCount(count: unknown, name: keyof typeof DEFAULT_SERVER_OPTIONS): n
   if (typeof count === 'number' && Number.isInteger(count) && count > 0) return count;
   throw invalid(`"${name}" must be a positive integer, not ${show(count)}`);
 }
+
+/** The refusal of a server's options. */
+export const refuseServerOption: Refusal = (_field, message, details) =>
+  new ServerError('invalid_option', message, details);
 
 function invalid(message: string): ServerError {
   return new ServerError('invalid_option', message);

@@ -3,6 +3,7 @@ import type { BoundLoop } from '../bind/bound-loop.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import type { Secrets } from '../define/bindings.ts';
 import { isLoopDefinition, type LoopDefinition } from '../define/loop.ts';
+import { readTyped } from '../define/options.ts';
 import { SessionError } from '../errors.ts';
 import type { JournalStore } from '../journal/journal.ts';
 import { memoryStore } from '../journal/memory.ts';
@@ -17,14 +18,16 @@ export function defineRig<const Loops extends readonly LoopDefinition[]>(options
   return new LazyRig(resolveRig(options)) as unknown as Rig<Loops>;
 }
 
-const RIG_OPTIONS: ReadonlySet<string> = new Set([
-  ...['loops', 'store', 'workspace', 'gate', 'secrets', 'bindings', 'observers', 'onDrift', 'clock'],
-]);
+const RIG_OPTIONS = [
+  ...(['loops', 'store', 'workspace', 'gate', 'secrets'] as const),
+  ...(['bindings', 'observers', 'onDrift', 'clock'] as const),
+] as const;
 
 function resolveRig(options: RigOptions<readonly LoopDefinition[]>): ResolvedRig {
-  const { loops, store, workspace, gate, secrets, bindings, observers, onDrift, clock } = options ?? {};
-  const unknown = Object.keys(options ?? {}).find(name => !RIG_OPTIONS.has(name));
-  if (unknown !== undefined) throw invalid(`a rig has no option "${unknown}": it takes ${[...RIG_OPTIONS].join(', ')}`);
+  const given = readTyped(options, RIG_OPTIONS, 'a rig', (_field, message, details) => {
+    return new SessionError('invalid_option', message, details);
+  });
+  const { loops, store, workspace, gate, secrets, bindings, observers, onDrift, clock } = given;
   if (!Array.isArray(loops) || loops.length === 0) {
     const given = Array.isArray(loops) ? 'and is empty' : `not ${show(loops)}`;
     throw invalid(`"loops" must list at least one loop definition, ${given}`);

@@ -2,6 +2,7 @@
 import type { Delegation } from '../define/bindings.ts';
 import type { ToolLimits } from '../define/limits.ts';
 import type { LoopDefinition } from '../define/loop.ts';
+import { type Refusal, readTyped } from '../define/options.ts';
 import type { InferSchema, SchemaLike } from '../define/schema.ts';
 import { defineTool, type ToolCall, type ToolDefinition } from '../define/tool.ts';
 import { DefinitionError } from '../errors.ts';
@@ -33,6 +34,8 @@ const TASK = {
   additionalProperties: false,
 } as const;
 
+const OPTIONS = ['description', 'name', 'input', 'prompt', 'limits', 'maxDepth'] as const;
+
 const maxDepths = new WeakMap<ToolDefinition, number>();
 
 /** The depth at which a definition is not offered any more; Infinity for one that is no delegate. */
@@ -50,7 +53,8 @@ export function delegate<const Schema extends SchemaLike = typeof TASK>(
   loop: LoopDefinition,
   options: DelegateOptions<Schema>,
 ): ToolDefinition {
-  const { description, name = loop?.name, input, prompt, limits, maxDepth = 2 } = options ?? {};
+  const given = readTyped(options, OPTIONS, 'a delegate', invalid);
+  const { description, name = loop?.name, input, prompt, limits, maxDepth = 2 } = given;
   if (input !== undefined && typeof prompt !== 'function') {
     throw invalid(
       'prompt',
@@ -94,6 +98,5 @@ export function delegateEventOf(event: TurnEvent): DelegateEvent | undefined {
 /** What marks the progress of a delegate. */
 export const DELEGATE_EVENT = 'looprig.delegate';
 
-function invalid(field: string, message: string): DefinitionError {
-  return new DefinitionError('invalid_tool', { field, message });
-}
+const invalid: Refusal = (field, message, details = {}) =>
+  new DefinitionError('invalid_tool', { field: field === '' ? 'options' : field, message, ...details });

@@ -1,9 +1,11 @@
 /** The tests that every engine must pass, independent of a test runner. */
+import { readTyped } from '../define/options.ts';
 import type { EngineCheck, EngineKitFigure, KitSetting } from './engine-kit-checks.ts';
 import { type EngineKitLab, KitBench } from './engine-kit-lab.ts';
 import { LOSS_CHECKS, manySessions } from './engine-kit-losses.ts';
 import { manyWaiting, SOAK_CHECKS } from './engine-kit-soak.ts';
 import { TURN_CHECKS } from './engine-kit-turns.ts';
+import { refuseForTest } from './refusal.ts';
 
 export type { EngineKitFigure } from './engine-kit-checks.ts';
 export type { EngineKitLab, EngineKitServer, EngineKitWorker } from './engine-kit-lab.ts';
@@ -41,8 +43,10 @@ export interface EngineKit {
  */
 export function engineKit(
   createLab: () => EngineKitLab | Promise<EngineKitLab>,
-  { workers = 2, failOverMs = Number.POSITIVE_INFINITY, soak = false, onFigure }: EngineKitOptions = {},
+  options: EngineKitOptions = {},
 ): EngineKit {
+  const given = readTyped(options, ['workers', 'failOverMs', 'soak', 'onFigure'], 'engineKit', refuseForTest);
+  const { workers = 2, failOverMs = Number.POSITIVE_INFINITY, soak = false, onFigure } = given;
   const setting: KitSetting = { workers, failOverMs, tell: figure => onFigure?.(figure) };
   let bench: Promise<KitBench> | undefined;
   const short: readonly EngineCheck[] = [...TURN_CHECKS, ...LOSS_CHECKS, manySessions(200)];

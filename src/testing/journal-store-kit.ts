@@ -1,4 +1,5 @@
 /** The tests that every journal store must pass, independent of a test runner. */
+import { readTyped } from '../define/options.ts';
 import type { JournalStore } from '../journal/journal.ts';
 import { APPEND_CHECKS } from './journal-store-kit-append.ts';
 import { CAPTURE_CHECKS } from './journal-store-kit-captures.ts';
@@ -8,6 +9,7 @@ import { MAIL_CHECKS, reopenMailChecks } from './journal-store-kit-mail.ts';
 import { READ_CHECKS } from './journal-store-kit-read.ts';
 import { type Reopen, reopenChecks } from './journal-store-kit-reopen.ts';
 import { VALUE_CHECKS } from './journal-store-kit-values.ts';
+import { refuseForTest } from './refusal.ts';
 
 /** One test of a store. */
 export interface JournalStoreCase {
@@ -32,8 +34,9 @@ export interface JournalStoreKitOptions {
  */
 export function journalStoreKit(
   createStore: () => JournalStore | Promise<JournalStore>,
-  { reopen, damage }: JournalStoreKitOptions = {},
+  options: JournalStoreKitOptions = {},
 ): readonly JournalStoreCase[] {
+  const { reopen, damage } = readTyped(options, ['reopen', 'damage'], 'journalStoreKit', refuseForTest);
   const checks = [
     ...[APPEND_CHECKS, READ_CHECKS, VALUE_CHECKS, CAPTURE_CHECKS, FAULT_CHECKS, MAIL_CHECKS].flat(),
     ...(reopen === undefined ? [] : [...reopenChecks(reopen), ...reopenMailChecks(reopen)]),

@@ -1,6 +1,8 @@
 /** A model that plays a recording through the real provider package, with the recorded responses in the place of the network. */
+import { readTyped } from '../define/options.ts';
 import type { LanguageModel, ModelRequest } from '../model/model.ts';
 import { parseJSON, type RecordedResponse, type Recording, requireRecording } from './recording.ts';
+import { refuseForTest } from './refusal.ts';
 import { createProvider } from './replay-provider.ts';
 import { collectStream, partsOf } from './stream-content.ts';
 
@@ -25,8 +27,9 @@ export type ReplayModel = LanguageModel & {
  * rejects with a `TypeError` that says what to install where it is absent.
  */
 export async function replayModel(recording: Recording, options: ReplayModelOptions = {}): Promise<ReplayModel> {
+  const { split = 'events' } = readTyped(options, ['split'], 'replayModel', refuseForTest);
   requireRecording(recording);
-  const tape = new Tape(recording, options.split ?? 'events');
+  const tape = new Tape(recording, split);
   const provider = await createProvider(recording, tape.fetch);
   return Object.freeze({
     specificationVersion: 'v4',

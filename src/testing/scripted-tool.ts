@@ -1,5 +1,6 @@
 /** A tool that does what a test tells it to, and remembers how it was run. */
 import { type Clock, systemClock } from '../clock.ts';
+import { readOptions } from '../define/options.ts';
 import type { JsonSchema } from '../define/schema.ts';
 import {
   defineTool,
@@ -10,6 +11,7 @@ import {
   type ToolReturn,
 } from '../define/tool.ts';
 import { pause } from './pause.ts';
+import { refuseForTest } from './refusal.ts';
 
 /** What a scripted tool is called with: any object. */
 export type ScriptedInput = Record<string, unknown>;
@@ -62,7 +64,7 @@ export interface ScriptedTool {
   overlapped(callId: string, otherCallId: string): boolean;
 }
 
-const OPTIONS: ReadonlySet<string> = new Set([
+const OPTIONS = [
   'returns',
   'throws',
   'sleepMs',
@@ -77,7 +79,7 @@ const OPTIONS: ReadonlySet<string> = new Set([
   'access',
   'timeoutMs',
   'summary',
-] satisfies (keyof ScriptedToolOptions)[]);
+] as const satisfies (keyof ScriptedToolOptions)[];
 
 /**
  * A tool for tests. `behaviour` is what it returns, a function that says so, or options; a plain object is always options, so an
@@ -114,11 +116,10 @@ function optionsOf(name: string, behaviour: unknown): ScriptedToolOptions {
   if (typeof behaviour === 'function') return { returns: behaviour as ScriptedExecute };
   const isValue = typeof behaviour !== 'object' || behaviour === null || Array.isArray(behaviour);
   if (isValue || isToolResult(behaviour)) return { returns: behaviour as ToolReturn };
-  const unknown = Object.keys(behaviour).find(key => !OPTIONS.has(key));
-  if (unknown === undefined) return behaviour;
-  throw new TypeError(
-    `scripted tool "${name}" has no option "${unknown}": to return an object, write { returns: { … } }`,
+  readOptions(behaviour, OPTIONS, `scripted tool "${name}"`, (field, message, details) =>
+    refuseForTest(field, `${message}; to return an object, write { returns: { … } }`, details),
   );
+  return behaviour; // that an option is there at all says something, also of one that is undefined
 }
 
 async function behave(options: ScriptedToolOptions, input: ScriptedInput, call: ToolCall): Promise<ToolReturn> {

@@ -26,18 +26,18 @@ describe('workspaceTools', () => {
   });
 
   it.each([
-    [{ runComand: true }, '"runComand" is no option of the workspace tools'],
+    [{ runComand: true }, 'workspaceTools has no option "runComand": it takes readOnly, runCommand'],
     [{ maxFileBytes: 0 }, 'maxFileBytes must be a whole number from 1 to 2147483647, not 0'],
     [{ maxFileBytes: '10' }, 'maxFileBytes must be a whole number'],
     [{ readOnly: 'yes' }, 'readOnly must be true or false, not "yes"'],
     [{ readOnly: true, runCommand: true }, 'it cannot go with readOnly'],
-    [{ runCommand: 1 }, 'runCommand must be an object, not 1'],
+    [{ runCommand: 1 }, 'runCommand must be given as an object, not 1'],
     [{ runCommand: { timeoutMs: -1 } }, 'runCommand.timeoutMs must be a whole number'],
     [{ runCommand: { outputBytes: 1.5 } }, 'runCommand.outputBytes must be a whole number from 256'],
     [{ runCommand: { shell: 'bash' } }, 'runCommand.shell must be true or false'],
     [{ runCommand: { inheritEnvironment: 'PATH' } }, 'must be a list of variable names'],
     [{ runCommand: { environment: { KEY: 5 } } }, 'runCommand.environment.KEY must be a string, not number'],
-    [null, 'options must be an object'],
+    [null, 'workspaceTools must be given as an object, not null'],
   ])('refuses %j in one sentence', (options, message) => {
     const attempt = () => workspaceTools(options as never);
     expect(attempt).toThrow(message);

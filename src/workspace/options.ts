@@ -1,4 +1,5 @@
 /** The options of the workspace tools, resolved once. */
+import { readTyped, refuseOption } from '../define/options.ts';
 import { DefinitionError } from '../errors.ts';
 import { show } from '../show.ts';
 
@@ -46,12 +47,17 @@ const DEFAULT_RUN_COMMAND: Required<RunCommandOptions> = Object.freeze({
   environment: Object.freeze({}),
 });
 
+const RUN_COMMAND_OPTIONS = [
+  ...(['shell', 'timeoutMs', 'graceMs', 'outputBytes', 'inheritEnvironment', 'environment'] as const),
+] as const;
+
 /** The largest file that is written or edited unless told otherwise. */
 export const DEFAULT_MAX_FILE_BYTES = 10_485_760;
 
 /** Checks the options and fills in the defaults. Throws `DefinitionError` `invalid_option`. */
-export function resolveOptions(options: WorkspaceToolsOptions): ResolvedWorkspaceToolsOptions {
-  requireObject(options, 'options', ['readOnly', 'runCommand', 'maxFileBytes']);
+export function resolveOptions(given: WorkspaceToolsOptions): ResolvedWorkspaceToolsOptions {
+  const known = ['readOnly', 'runCommand', 'maxFileBytes'] as const;
+  const options = readTyped(given, known, 'workspaceTools');
   const { readOnly = false, maxFileBytes = DEFAULT_MAX_FILE_BYTES } = options;
   requireBoolean(readOnly, 'readOnly');
   requireCount(maxFileBytes, 'maxFileBytes', 1);
@@ -69,8 +75,10 @@ export function resolveOptions(options: WorkspaceToolsOptions): ResolvedWorkspac
 
 /** Checks the options of `run_command` and fills in the defaults. Throws `DefinitionError` `invalid_option`. */
 export function resolveRunCommand(options: RunCommandOptions): Required<RunCommandOptions> {
-  requireObject(options, 'runCommand', Object.keys(DEFAULT_RUN_COMMAND));
-  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+  const read = readTyped(options, RUN_COMMAND_OPTIONS, 'runCommand', (field, message, details) =>
+    refuseOption(field === '' ? 'runCommand' : field, message, details),
+  );
+  const given = Object.fromEntries(Object.entries(read).filter(([, value]) => value !== undefined));
   const resolved: Required<RunCommandOptions> = { ...DEFAULT_RUN_COMMAND, ...given };
   requireBoolean(resolved.shell, 'runCommand.shell');
   requireCount(resolved.timeoutMs, 'runCommand.timeoutMs', 1);
@@ -98,13 +106,9 @@ export function resolveRunCommand(options: RunCommandOptions): Required<RunComma
   });
 }
 
-function requireObject(value: unknown, field: string, known?: readonly string[]): void {
+function requireObject(value: unknown, field: string): void {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw refused(field, `${field} must be an object, not ${show(value)}`, value);
-  }
-  const unknown = known === undefined ? undefined : Object.keys(value).find(key => !known.includes(key));
-  if (unknown !== undefined) {
-    throw refused(unknown, `"${unknown}" is no option of the workspace tools`, Reflect.get(value, unknown));
   }
 }
 

@@ -1,5 +1,5 @@
 /** The options of the engine on pg-boss, resolved once. */
-import { DefinitionError } from '../../errors.ts';
+import { readTyped, refuseOption } from '../../define/options.ts';
 import { show } from '../../show.ts';
 
 /** What `pgBoss` takes. */
@@ -25,27 +25,27 @@ export interface ResolvedPgBoss extends Required<PgBossOptions> {
   readonly cancels: string;
 }
 
+const OPTIONS = ['url', 'schema', 'queue', 'concurrency', 'connections', 'onError'] as const;
+
 /** Throws `DefinitionError`; its message never holds a password. */
 export function resolvePgBoss(options: PgBossOptions): ResolvedPgBoss {
-  const { url, schema = 'pgboss', queue = 'looprig', concurrency = 20, connections = 10, ...rest } = options ?? {};
-  const { onError = () => undefined, ...unknown } = rest;
-  const [stranger] = Object.keys(unknown);
-  if (stranger !== undefined) throw invalid(stranger, `pgBoss has no option "${stranger}"`);
+  const given = readTyped(options, OPTIONS, 'pgBoss');
+  const { url, schema = 'pgboss', queue = 'looprig', concurrency = 20, connections = 10 } = given;
+  const { onError = () => undefined } = given;
   if (typeof url !== 'string' || !/^postgres(ql)?:$/.test(URL.parse(url)?.protocol ?? ''))
-    throw invalid('url', '"url" of pgBoss must be a URL that begins with postgres://');
+    throw refuseOption('url', '"url" of pgBoss must be a URL that begins with postgres://');
   for (const [name, value] of Object.entries({ schema, queue }))
     if (typeof value !== 'string' || !/^[a-z_][a-z0-9_]{0,39}$/.test(value))
-      throw invalid(name, `"${name}" of pgBoss must be a name of small letters, digits and "_", not ${show(value)}`);
+      throw refuseOption(
+        name,
+        `"${name}" of pgBoss must be a name of small letters, digits and "_", not ${show(value)}`,
+      );
   for (const [name, value, least] of [
     ['concurrency', concurrency, 1],
     ['connections', connections, 2],
   ] as const)
     if (!Number.isInteger(value) || value < least)
-      throw invalid(name, `"${name}" of pgBoss must be a whole number from ${least}, not ${show(value)}`);
+      throw refuseOption(name, `"${name}" of pgBoss must be a whole number from ${least}, not ${show(value)}`);
   const names = { woken: `${queue}_woken`, cancels: `${queue}_cancel` };
   return { url, schema, queue, concurrency, connections, onError, ...names };
-}
-
-function invalid(field: string, message: string): DefinitionError {
-  return new DefinitionError('invalid_option', { field, message });
 }

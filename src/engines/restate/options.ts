@@ -1,7 +1,7 @@
 /** The options of the Restate engine, resolved once. */
 
-import { DefinitionError } from '../../errors.ts';
-import { show } from '../../show.ts';
+import { readTyped, refuseOption } from '../../define/options.ts';
+import { isList, show } from '../../show.ts';
 
 /** Where a worker listens, and under which address the server reaches it. */
 export interface RestateWorkerOptions {
@@ -49,34 +49,41 @@ export interface ResolvedRestate {
   };
 }
 
-const OPTIONS: ReadonlySet<string> = new Set(['ingressUrl', 'adminUrl', 'headers', 'namespace', 'worker']);
-const WORKER_OPTIONS: ReadonlySet<string> = new Set(['port', 'host', 'url', 'sharePort', 'identityKeys']);
+const OPTIONS = ['ingressUrl', 'adminUrl', 'headers', 'namespace', 'worker'] as const;
+const WORKER_OPTIONS = ['port', 'host', 'url', 'sharePort', 'identityKeys'] as const;
 
 /** Throws `DefinitionError`. */
 export function resolveRestate(options: RestateOptions): ResolvedRestate {
-  requireKnown(options, OPTIONS, 'restate');
-  const { ingressUrl, adminUrl, headers = {}, namespace = 'looprig', worker = {} } = options;
-  requireKnown(worker, WORKER_OPTIONS, 'the worker of restate');
-  const { port = 9080, host = '127.0.0.1', url, sharePort = false, identityKeys = [] } = worker;
-  if (!/^[A-Za-z][\w-]{0,63}$/.test(namespace))
+  const { ingressUrl, adminUrl, headers = {}, namespace = 'looprig', worker } = readTyped(options, OPTIONS, 'restate');
+  if (typeof namespace !== 'string' || !/^[A-Za-z][\w-]{0,63}$/.test(namespace))
     throw invalid('namespace', 'letters, digits, "_" and "-", a letter first', namespace);
-  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw invalid('worker.port', 'a port', port);
+  if (!isRecordOfTexts(headers)) throw invalid('headers', 'an object of texts', undefined);
   return {
     ingressUrl: urlOf('ingressUrl', ingressUrl),
     adminUrl: adminUrl === undefined ? undefined : urlOf('adminUrl', adminUrl),
     headers: { ...headers },
     namespace,
-    worker: {
-      ...{ port, host, sharePort, identityKeys: [...identityKeys] },
-      url: url === undefined ? undefined : urlOf('worker.url', url),
-    },
+    worker: resolveWorker(worker ?? {}),
   };
 }
 
-function requireKnown(options: object, known: ReadonlySet<string>, what: string): void {
-  const unknown = Object.keys(options ?? {}).find(name => !known.has(name));
-  if (unknown !== undefined)
-    throw new DefinitionError('invalid_option', { field: unknown, message: `${what} has no option "${unknown}"` });
+function resolveWorker(options: RestateWorkerOptions): ResolvedRestate['worker'] {
+  const given = readTyped(options, WORKER_OPTIONS, 'the worker of restate');
+  const { port = 9080, host = '127.0.0.1', url, sharePort = false, identityKeys = [] } = given;
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw invalid('worker.port', 'a port', port);
+  if (typeof host !== 'string' || host === '') throw invalid('worker.host', 'an address to listen on', host);
+  if (typeof sharePort !== 'boolean') throw invalid('worker.sharePort', 'true or false', sharePort);
+  if (!isList(identityKeys) || !identityKeys.every(key => typeof key === 'string'))
+    throw invalid('worker.identityKeys', 'a list of texts', identityKeys);
+  return {
+    ...{ port, host, sharePort, identityKeys: [...identityKeys] },
+    url: url === undefined ? undefined : urlOf('worker.url', url),
+  };
+}
+
+function isRecordOfTexts(value: unknown): value is Readonly<Record<string, string>> {
+  if (typeof value !== 'object' || value === null || isList(value)) return false;
+  return Object.values(value).every(text => typeof text === 'string');
 }
 
 /** A URL without a slash at its end. */
@@ -86,7 +93,6 @@ function urlOf(option: string, value: unknown): string {
   return value.replace(/\/+$/, '');
 }
 
-function invalid(field: string, expected: string, value: unknown): DefinitionError {
-  const message = `"${field}" of restate must be ${expected}, not ${show(value)}`;
-  return new DefinitionError('invalid_option', { field, message });
+function invalid(field: string, expected: string, value: unknown): Error {
+  return refuseOption(field, `"${field}" of restate must be ${expected}, not ${show(value)}`);
 }

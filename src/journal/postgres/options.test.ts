@@ -31,7 +31,7 @@ describe('options of a PostgreSQL store', () => {
 
   const wrong: readonly (readonly [options: unknown, field: string, message: RegExp])[] = [
     [{}, 'url', /needs one of "url", "connection" and "shards"/],
-    [undefined, 'url', /needs one of/],
+    [undefined, 'options', /must be given as an object, not undefined/],
     [{ url: URL, shards: [URL] }, 'url', /no two of them/],
     [{ url: 5 }, 'url', /must be a URL such as/],
     [{ url: 'postgres://ann:s3cret@' }, 'url', /cannot be read as a URL/],
@@ -46,7 +46,11 @@ describe('options of a PostgreSQL store', () => {
     [{ connection: { user: 'a', database: 'b', port: 0 } }, 'connection.port', /from 1 to 65535/],
     [{ connection: { user: 'a', database: 'b', password: 12345 } }, 'connection.password', /a text or a function/],
     [{ connection: { user: 'a', database: 'b', ssl: 'yes' } }, 'connection.ssl', /true, false or an object/],
-    [{ connection: { user: 'a', database: 'b', pool: 5 } }, 'connection.pool', /has no field "pool"/],
+    [
+      { connection: { user: 'a', database: 'b', pool: 5 } },
+      'connection.pool',
+      /"connection" has no option "pool": it takes host, port/,
+    ],
     [{ url: URL, schema: 'Robert"; DROP' }, 'schema', /a name of small letters/],
     [{ url: URL, schema: 'pg_mine' }, 'schema', /a name of small letters/],
     [{ url: URL, migrate: 'yes' }, 'migrate', /true or false/],
@@ -54,7 +58,7 @@ describe('options of a PostgreSQL store', () => {
     [{ url: URL, connectTimeoutMs: 0 }, 'connectTimeoutMs', /whole number/],
     [{ url: URL, statementTimeoutMs: Number.POSITIVE_INFINITY }, 'statementTimeoutMs', /whole number/],
     [{ url: URL, reconnectMs: -1 }, 'reconnectMs', /from 0/],
-    [{ url: URL, retries: 3 }, 'retries', /has no option "retries"/],
+    [{ url: URL, retries: 3 }, 'retries', /has no option "retries": it takes url, connection, shards/],
   ];
   test.each(wrong)('%j is refused by the name of its field, and without the password', (options, field, message) => {
     let error: unknown;

@@ -1,4 +1,5 @@
 /** What `postgresStore` takes, and what it makes of it. */
+import { readOptions, readTyped } from '../../define/options.ts';
 import { DefinitionError } from '../../errors.ts';
 import { show } from '../../show.ts';
 
@@ -72,15 +73,19 @@ const DEFAULTS = Object.freeze({
   reconnectMs: 10_000,
 });
 
+const OPTIONS = [
+  ...(['url', 'connection', 'shards', 'schema', 'migrate', 'connections'] as const),
+  ...(['connectTimeoutMs', 'statementTimeoutMs', 'reconnectMs'] as const),
+] as const;
+const PARTS = ['host', 'port', 'database', 'user', 'password', 'ssl'] as const;
+
 /** The options with their defaults. Throws `DefinitionError` for what cannot be taken; its message never holds a password. */
 export function resolveOptions(options: PostgresOptions): ResolvedOptions {
-  const { url, connection, shards, ...rest } = options ?? {};
-  const { schema, migrate, connections, connectTimeoutMs, statementTimeoutMs, reconnectMs, ...unknown } = {
+  const { url, connection, shards, ...rest } = readTyped(options, OPTIONS, 'a PostgreSQL store');
+  const { schema, migrate, connections, connectTimeoutMs, statementTimeoutMs, reconnectMs } = {
     ...DEFAULTS,
     ...withoutUndefined(rest),
   };
-  const [stranger] = Object.keys(unknown);
-  if (stranger !== undefined) throw invalid(stranger, `a PostgreSQL store has no option "${stranger}"`);
   if (typeof schema !== 'string' || !/^[a-z_][a-z0-9_]{0,47}$/.test(schema) || schema.startsWith('pg_')) {
     throw invalid('schema', `"schema" must be a name of small letters, digits and "_", not ${show(schema)}`, schema);
   }
@@ -129,19 +134,10 @@ function resolveTarget(field: string, value: unknown): Target {
   if (typeof value !== 'object' || value === null) {
     throw invalid(field, `"${field}" must be a URL such as postgres://user:password@host:5432/name, or its parts`);
   }
-  const {
-    host = 'localhost',
-    port = 5_432,
-    database,
-    user,
-    password,
-    ssl = false,
-    ...unknown
-  } = value as {
-    readonly [Field in keyof PostgresConnection]?: unknown;
-  };
-  const [stranger] = Object.keys(unknown);
-  if (stranger !== undefined) throw invalid(`${field}.${stranger}`, `"${field}" has no field "${stranger}"`);
+  const given = readOptions(value, PARTS, `"${field}"`, (part, message, details) =>
+    invalid(part === '' ? field : `${field}.${part}`, message, details?.value),
+  );
+  const { host = 'localhost', port = 5_432, database, user, password, ssl = false } = given;
   for (const [name, text] of Object.entries({ host, database, user })) {
     if (typeof text === 'string' && text !== '') continue;
     throw invalid(`${field}.${name}`, `"${field}.${name}" must be a text, not ${show(text)}`, text);

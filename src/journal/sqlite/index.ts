@@ -1,5 +1,6 @@
 /** `looprig/sqlite`: journals in one file, for one machine. Needs Node 22.13 or later, and nothing else. */
 import { resolve } from 'node:path';
+import { readTyped } from '../../define/options.ts';
 import { DefinitionError } from '../../errors.ts';
 import { show } from '../../show.ts';
 import type { JournalStore } from '../journal.ts';
@@ -26,7 +27,7 @@ export interface SqliteStoreOptions {
   readonly maxBytes?: number;
 }
 
-const OPTIONS = 'file, busyTimeoutMs, thread, synchronous, maxBytes';
+const OPTIONS = ['file', 'busyTimeoutMs', 'thread', 'synchronous', 'maxBytes'] as const;
 
 /**
  * A journal store in one SQLite file. An append is done when it is on disk (with `synchronous: 'normal'`, when the operating
@@ -35,10 +36,8 @@ const OPTIONS = 'file, busyTimeoutMs, thread, synchronous, maxBytes';
  * Several stores, in one process or in several, may use one file. Throws `DefinitionError` for options that it cannot take.
  */
 export function sqliteStore(options: SqliteStoreOptions): Required<JournalStore> {
-  const { file, busyTimeoutMs = 5_000, thread = false, synchronous = 'full', maxBytes, ...unknown } = options ?? {};
-  const [stranger] = Object.keys(unknown);
-  if (stranger !== undefined)
-    throw invalid(stranger, `sqliteStore has no option "${stranger}": it takes ${OPTIONS}`, options);
+  const given = readTyped(options, OPTIONS, 'sqliteStore');
+  const { file, busyTimeoutMs = 5_000, thread = false, synchronous = 'full', maxBytes } = given;
   if (typeof file !== 'string' || file === '' || file.includes('\0')) {
     throw invalid('file', `"file" must be the path of a file, not ${show(file)}`, file);
   }

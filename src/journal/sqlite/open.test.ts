@@ -349,7 +349,7 @@ describe('options that make no store are refused', () => {
     [{ file: '' }, 'file', '"file" must be the path of a file, not ""'],
     [{ file: 'a\0b' }, 'file', '"file" must be the path of a file'],
     [{ file: 7 }, 'file', '"file" must be the path of a file, not 7'],
-    [undefined, 'file', '"file" must be the path of a file, not undefined'],
+    [undefined, 'options', 'sqliteStore must be given as an object, not undefined'],
     [{ file: ':memory:' }, 'file', 'for a store in memory use memoryStore()'],
     [{ file: 'a.db', busyTimeoutMs: -1 }, 'busyTimeoutMs', 'a whole number from 0, not -1'],
     [{ file: 'a.db', busyTimeoutMs: 1.5 }, 'busyTimeoutMs', 'a whole number from 0, not 1.5'],

@@ -2,6 +2,7 @@
 
 import { createServer as createHttpServer, type Server as HttpServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { readTyped } from '../../define/options.ts';
 import { listenOn } from '../../node/listen-on.ts';
 import { isList, show } from '../../show.ts';
 import { refusal } from '../answers.ts';
@@ -9,6 +10,7 @@ import { ServerError } from '../errors.ts';
 import { isLoopback } from '../guard.ts';
 import { HttpError } from '../http-error.ts';
 import type { Listening, ListenOptions } from '../listen.ts';
+import { refuseServerOption, SERVER_OPTIONS } from '../options.ts';
 import type { Served } from '../own-host.ts';
 import { loadNodeServer } from '../packages.ts';
 import { createServer, type Server } from '../server.ts';
@@ -16,7 +18,8 @@ import { studioFiles } from './studio.ts';
 
 /** What `listen` does. */
 export async function listenOnNode(served: Served, options: ListenOptions): Promise<Listening> {
-  const { host: address = '127.0.0.1', port = 0, ...rest } = options;
+  const given = readTyped(options, ['host', 'port', ...SERVER_OPTIONS], 'listen', refuseServerOption);
+  const { host: address = '127.0.0.1', port = 0, ...rest } = given;
   requireToken(address, rest.token);
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
     throw new ServerError('invalid_option', `"port" must be a number from 0 to 65535, not ${show(port)}`);
