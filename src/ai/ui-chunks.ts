@@ -287,7 +287,8 @@ function questionOf({ requests, summary, toolName }: Pick<PendingGate, 'requests
   readonly reason: string;
   readonly approvalDescriptor: object;
 } {
-  const reason = summary ?? requests.map(({ action, target }) => `${action} on ${target}`).join(', ');
+  const wants = requests.map(({ action, target, description }) => description ?? `${action} on ${target}`);
+  const reason = summary ?? wants.join(', ');
   return { reason, approvalDescriptor: { toolName, requests, ...(summary === undefined ? {} : { summary }) } };
 }
 

@@ -85,7 +85,8 @@ function Gate(props: {
   readonly answer: (answer: GateAnswer) => Promise<void>;
 }): VNode {
   const { gate, now, place, answer } = props;
-  const { toolName, requests, summary, openedAt, input } = gate;
+  const { toolName, requests, openedAt, input } = gate;
+  const about = gate.summary ?? requests[0]?.description;
   const [form, setForm] = useState<'edit' | 'deny'>();
   const action = useAction();
   const give = (given: GateAnswer): void => void action.run(() => answer(given));
@@ -98,14 +99,14 @@ function Gate(props: {
       <header class="gate-head">
         <Icon look="person" />
         <h3>
-          <span class="tool-name">{toolName}</span> <span class="gate-summary">{summary ?? 'asks for permission'}</span>
+          <span class="tool-name">{toolName}</span> <span class="gate-summary">{about ?? 'asks for permission'}</span>
         </h3>
       </header>
       <div class="gate-wants">
-        <Requests requests={requests} />
+        <Requests requests={requests} {...(about === undefined ? {} : { told: about })} />
         <span class="muted">
           {place === undefined ? '' : `${place} · `}
-          {durationText(now - openedAt)}
+          waits {durationText(now - openedAt)}
         </span>
       </div>
       {input === undefined || form === 'edit' ? null : (
@@ -117,12 +118,7 @@ function Gate(props: {
       {form === 'edit' ? <EditForm input={input} isBusy={action.isBusy} give={give} /> : null}
       {form === 'deny' ? <DenyForm isBusy={action.isBusy} give={give} /> : null}
       <div class="gate-answers">
-        <button type="button" class="primary" disabled={action.isBusy} onClick={() => give({ decision: 'approve' })}>
-          Approve
-        </button>
-        <button type="button" disabled={action.isBusy} onClick={() => give({ decision: 'approveAlways' })}>
-          Approve always
-        </button>
+        {form === undefined ? <Approvals isBusy={action.isBusy} give={give} /> : null}
         <button type="button" aria-expanded={form === 'edit'} disabled={action.isBusy} onClick={() => toggle('edit')}>
           Edit…
         </button>
@@ -136,6 +132,20 @@ function Gate(props: {
         </p>
       )}
     </article>
+  );
+}
+
+/** They are for the call as it was asked about: beside other arguments, or a reason against it, they would be taken for something else. */
+function Approvals({ isBusy, give }: FormProps): VNode {
+  return (
+    <>
+      <button type="button" class="primary" disabled={isBusy} onClick={() => give({ decision: 'approve' })}>
+        Approve
+      </button>
+      <button type="button" disabled={isBusy} onClick={() => give({ decision: 'approveAlways' })}>
+        Approve always
+      </button>
+    </>
   );
 }
 

@@ -91,6 +91,23 @@ describe('a page that talks to a session', () => {
     },
   );
 
+  it('asks in the words of what the call wants, where it has no summary of its own', async () => {
+    const access = () => [
+      { action: 'money.charge', target: 'ada', description: 'charge Ada 129 EUR' },
+      { action: 'mail.send', target: 'ada' },
+    ];
+    const gated = scriptedTool('gated', { access });
+    const model = scriptedModel([{ calls: [gatedCall(1)] }]);
+    const loop = defineLoop({ name: 'agent', model, tools: [gated.definition] });
+    await using session = await defineRig({ loops: [loop], gate: { ask: true } }).open();
+    await using server = await serveChat(() => session);
+    const page = new PageChat(server.api);
+    await page.sendMessage({ text: 'Act' });
+    expect(page.last.parts.find(part => part.type === 'tool-gated')).toMatchObject({
+      approval: { requestReason: 'charge Ada 129 EUR, mail.send on ada' },
+    });
+  });
+
   it('closes a pending approval when the user says something else, and refuses a late answer to it (case 51)', async () => {
     const { rig, gated } = benchOf([{ calls: [gatedCall(1)] }, { text: 'As you like.' }]);
     const session = await rig.open();

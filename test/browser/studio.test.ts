@@ -96,6 +96,7 @@ describe('a turn in the studio', () => {
     await second.getByRole('button', { name: 'Edit…' }).click();
     const field = second.getByLabel('Arguments to make the call with, as JSON');
     expect(JSON.parse(await field.inputValue())).toMatchObject({ path: 'CHANGELOG.md' });
+    expect(await second.getByRole('button', { name: 'Approve', exact: true }).count()).toBe(0);
     await field.fill('{ "path": ');
     await second.getByRole('button', { name: 'Approve with these' }).click();
     await second.getByRole('alert').waitFor();

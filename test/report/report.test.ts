@@ -54,6 +54,29 @@ describe('a report', () => {
     }
   });
 
+  it('tells what a call said of its wants, and what each filling of a bar means', async () => {
+    const description = 'charge Ada 129 EUR';
+    const charge = scriptedTool('charge', { access: () => [{ action: 'money.charge', target: 'ada', description }] });
+    const model = saying({ calls: [{ tool: 'charge' }] });
+    const opened = await open({ model, tools: [charge], rig: { gate: { ask: true } } });
+    const turn = opened.session.submit('Charge her.');
+    for await (const event of turn) {
+      if (event.type === 'gate.opened') await opened.session.answer(event.gateId, { decision: 'approve' });
+    }
+    const text = textOf(reportHtml(viewOf(opened.events)));
+    expect(text).toContain('money.charge ada charge Ada 129 EUR');
+    for (const said of ['runs', 'ran', 'ran and failed', 'was interrupted']) expect(text).toContain(` ${said} `);
+  });
+
+  it('sets the columns of a table as its author did', async () => {
+    const text = '| article | pieces | where |\n| --- | --: | :-: |\n| lamp | 4 | a |';
+    const opened = await open({ model: saying({ text }) });
+    await play(opened);
+    const cells = reportHtml(viewOf(opened.events)).match(/<t[hd](?: [^>]*)?>/g);
+    const classes = cells?.map(tag => /class="([^"]*)"/.exec(tag)?.[1] ?? '');
+    expect(classes).toEqual(['', 'align-right', 'align-center', '', 'align-right', 'align-center']);
+  });
+
   it('of an unknown session is refused', async () => {
     await expect(readSession(memoryStore(), 'nobody')).rejects.toSatisfy(
       error => SessionError.is(error) && error.kind === 'unknown_session' && error.message.includes('"nobody"'),

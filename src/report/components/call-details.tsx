@@ -108,13 +108,15 @@ function GateFacts({ gate }: { readonly gate: GateView }): VNode {
   );
 }
 
-/** What a call wants: an action and its target each. */
-export function Requests({ requests }: { readonly requests: GateView['requests'] }): VNode {
+/** What a call wants: an action and its target each, and what it says of it, unless that is `told` beside it. */
+export function Requests(props: { readonly requests: GateView['requests']; readonly told?: string }): VNode {
+  const { requests, told } = props;
   return (
     <ul class="requests">
-      {requests.map(({ action, target }, index) => (
+      {requests.map(({ action, target, description }, index) => (
         <li key={index}>
           <span class="action">{action}</span> <span class="target">{target}</span>
+          {description === undefined || description === told ? null : <span class="said"> {description}</span>}
         </li>
       ))}
     </ul>

@@ -98,7 +98,7 @@ function TableBlock({ table, depth }: { readonly table: Tokens.Table; readonly d
         <thead>
           <tr>
             {table.header.map((cell, index) => (
-              <th key={index} scope="col">
+              <th key={index} scope="col" class={alignment(table, index)}>
                 {inline(cell.tokens, depth)}
               </th>
             ))}
@@ -108,7 +108,9 @@ function TableBlock({ table, depth }: { readonly table: Tokens.Table; readonly d
           {table.rows.map((row, place) => (
             <tr key={place}>
               {row.map((cell, index) => (
-                <td key={index}>{inline(cell.tokens, depth)}</td>
+                <td key={index} class={alignment(table, index)}>
+                  {inline(cell.tokens, depth)}
+                </td>
               ))}
             </tr>
           ))}
@@ -116,6 +118,12 @@ function TableBlock({ table, depth }: { readonly table: Tokens.Table; readonly d
       </table>
     </Scroller>
   );
+}
+
+/** A class: the page's policy lets no text style it. */
+function alignment({ align }: Tokens.Table, column: number): string | undefined {
+  const side = align[column];
+  return side === 'center' || side === 'right' ? `align-${side}` : undefined;
 }
 
 function inline(tokens: readonly Token[], depth: number): ComponentChildren {

@@ -237,6 +237,17 @@ function Waits({ spans }: { readonly spans: readonly Span[] }): VNode | null {
   return <span class="visually-hidden">, {waits.map(spanText).join(', ')}</span>;
 }
 
+const RAN = Object.freeze([
+  ...([
+    ['running', 'runs'],
+    ['done', 'ran'],
+  ] as const),
+  ...([
+    ['failed', 'ran and failed'],
+    ['stopped', 'was interrupted'],
+  ] as const),
+] as const);
+
 /** What the fillings mean. */
 export function TimelineLegend(): VNode {
   const keys = [
@@ -256,12 +267,12 @@ export function TimelineLegend(): VNode {
           {text}
         </li>
       ))}
-      {(['running', 'done', 'failed'] as const).map(look => (
+      {RAN.map(([look, text]) => (
         <li class="legend-key" key={look}>
           <svg width="18" height="10" aria-hidden="true">
             <rect class={`bar bar-running look-${look}`} width="18" height="10" rx="2" />
           </svg>
-          {look === 'running' ? 'runs' : look === 'done' ? 'ran' : 'ran and failed'}
+          {text}
         </li>
       ))}
     </ul>
