@@ -7,31 +7,12 @@ import { describe, expect, it } from 'vitest';
 import { blocksIn, type CodeBlock, DOCUMENTS, ROOT, read } from './documents/blocks.ts';
 
 /**
- * Fragments leave out their imports, and take some things for granted. What that is stands here: everything that the package exports
- * as a value, zod, and one each of a model, a tool, a loop, a rig, a session and a turn. A block that declares one of these itself uses its own.
+ * Each block has the imports that it needs. What docs/README.md says that fragments take for granted stands here: one each of a model, a
+ * tool, a loop, a rig, a session and a turn. A block that declares one of these itself uses its own.
  */
 const PREAMBLE = `
 import type * as looprig from 'looprig';
-import type * as kit from 'looprig/testing';
-import type * as zod from 'zod';
 declare global {
-  ${['defineTool', 'defineToolset', 'defineLoop', 'defineRig', 'liveTool', 'toolResult', 'toolError', 'memoryStore']
-    .map(name => `const ${name}: typeof looprig.${name};`)
-    .join('\n  ')}
-  ${[
-    'scriptedModel',
-    'scriptedTool',
-    'forever',
-    'manualClock',
-    'collect',
-    'assertPaired',
-    'journalStoreKit',
-    'replayModel',
-    'standInTools',
-  ]
-    .map(name => `const ${name}: typeof kit.${name};`)
-    .join('\n  ')}
-  const z: typeof zod.z;
   const model: looprig.LanguageModel;
   const search: looprig.ToolDefinition;
   const agent: looprig.LoopDefinition;

@@ -1,6 +1,7 @@
 /** What `npm pack` puts into the package is what users need: the built code with its types, the pages, and nothing else. Needs a build. */
-import { execFileSync } from 'node:child_process';
-import { globSync, readFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { copyFileSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join, posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
@@ -46,6 +47,21 @@ describe('the package', () => {
           .map(path => `${file} -> ${path}`),
       );
     expect(missing).toEqual([]);
+  });
+
+  it('is not packed before it is built', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'looprig-pack-'));
+    for (const name of ['scripts', 'dist']) mkdirSync(join(folder, name));
+    const script = join(folder, 'scripts/require-build.ts');
+    copyFileSync(join(root, 'scripts/require-build.ts'), script);
+    const run = () => {
+      const { status, stderr } = spawnSync(process.execPath, [script], { encoding: 'utf8' });
+      return { status, stderr };
+    };
+    expect(run()).toEqual({ status: 1, stderr: 'the package is not built: run "npm run build" first\n' });
+    writeFileSync(join(folder, 'dist/index.js'), '');
+    expect(run()).toEqual({ status: 0, stderr: '' });
+    rmSync(folder, { recursive: true });
   });
 });
 

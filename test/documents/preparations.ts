@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { delimiter, resolve } from 'node:path';
 import { defineLoop, defineRig, type LoopDefinition, memoryStore, type ToolDefinition } from 'looprig';
+import { localEngine } from 'looprig/engines';
 import { sqliteStore } from 'looprig/sqlite';
 import { forever, scriptedModel, scriptedTool } from 'looprig/testing';
 import { serviceProgram } from '../mcp/services.ts';
@@ -160,6 +161,7 @@ export const PREPARATIONS: Readonly<Record<string, () => Promise<Prepared>>> = {
     for await (const event of turn) if (event.type === 'gate.opened') break;
     return withGlobals({ session, turn });
   },
+  'docs/engines.md: Several processes': async () => withGlobals({ engine: localEngine() }),
   'docs/engines.md: On PostgreSQL alone: pg-boss': postgres,
   'docs/engines.md: On Restate': restate,
   'docs/limits.md: At a limit': goingTooFar,

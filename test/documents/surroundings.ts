@@ -2,16 +2,12 @@
  * What fragments in documents take for granted, as real values: a model that looks something up and answers, a tool, a loop, a rig in
  * memory, and an open session with a turn. `test/docs.test.ts` declares their types.
  */
-import * as looprig from 'looprig';
-import { localEngine } from 'looprig/engines';
-import * as testing from 'looprig/testing';
+import { defineLoop, defineRig, defineTool, type LanguageModel, memoryStore } from 'looprig';
+import { forever, scriptedModel } from 'looprig/testing';
 import { z } from 'zod';
 
-const { defineLoop, defineRig, defineTool, memoryStore } = looprig;
-const { forever, scriptedModel } = testing;
-
 /** The model of all fragments: it searches once for whatever a user says, and then answers. */
-function answeringModel(): looprig.LanguageModel {
+function answeringModel(): LanguageModel {
   return scriptedModel([
     forever(({ prompt, tools, responseFormat }) => {
       const offered = tools?.map(({ name }) => name) ?? [];
@@ -42,11 +38,8 @@ export async function surroundings(): Promise<Surroundings> {
   const session = await rig.open();
   const turn = session.submit('What is new?');
   await turn.result;
-  const database = { query: async () => [] };
-  const engine = localEngine();
-  const named = { z, model, search, agent, rig, session, turn, database, engine };
   return {
-    globals: { ...looprig, ...testing, ...named },
+    globals: { model, search, agent, rig, session, turn },
     [Symbol.asyncDispose]: () => session.close(),
   };
 }
