@@ -15,32 +15,25 @@ const ALL = 'all';
 
 /** Runs the command. Throws `UsageError` for what cannot be done as asked. */
 export async function answerCommand(options: AnswerOptions, host: Host, secrets: SecretFilter): Promise<CommandEnd> {
-  const work = await openToAnswer(options.session, options, host, secrets);
-  const { session, kept } = work;
-  try {
-    const chosen = choose(session.gates, options, kept?.shown ?? '');
-    for (const gate of chosen) {
-      // One answer may have closed another gate: what is always allowed need not be asked.
-      if (!session.gates.some(({ gateId }) => gateId === gate.gateId)) continue;
-      await session.answer(gate.gateId, answerOf(options));
-    }
-    const left = session.gates.length;
-    if (options.json) {
-      const gates = chosen.map(({ gateId }) => gateId);
-      host.stdout.write(
-        jsonLine({ type: 'answered', sessionId: session.id, gates, word: options.word, left }, secrets),
-      );
-      return DONE;
-    }
-    const said = options.word === 'no' ? 'denied' : 'allowed';
-    for (const gate of chosen) host.stdout.write(`${said}: ${gateLine(gate, secrets)}\n`);
-    const command = `looprig resume ${kept?.shown}${kept?.storeArgument}`;
-    const more = left === 0 ? '' : `${left === 1 ? '1 more waits' : `${left} more wait`} for an answer; then `;
-    host.stderr.write(`to go on: ${more}${command}\n`);
-    return DONE;
-  } finally {
-    await work.close();
+  const { session, kept } = await openToAnswer(options.session, options, host, secrets);
+  const chosen = choose(session.gates, options, kept?.shown ?? '');
+  for (const gate of chosen) {
+    // One answer may have closed another gate: what is always allowed need not be asked.
+    if (!session.gates.some(({ gateId }) => gateId === gate.gateId)) continue;
+    await session.answer(gate.gateId, answerOf(options));
   }
+  const left = session.gates.length;
+  if (options.json) {
+    const gates = chosen.map(({ gateId }) => gateId);
+    host.stdout.write(jsonLine({ type: 'answered', sessionId: session.id, gates, word: options.word, left }, secrets));
+    return DONE;
+  }
+  const said = options.word === 'no' ? 'denied' : 'allowed';
+  for (const gate of chosen) host.stdout.write(`${said}: ${gateLine(gate, secrets)}\n`);
+  const command = `looprig resume ${kept?.shown}${kept?.storeArgument}`;
+  const more = left === 0 ? '' : `${left === 1 ? '1 more waits' : `${left} more wait`} for an answer; then `;
+  host.stderr.write(`to go on: ${more}${command}\n`);
+  return DONE;
 }
 
 function choose(gates: readonly PendingGate[], { gate }: AnswerOptions, shown: string): readonly PendingGate[] {

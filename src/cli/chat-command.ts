@@ -20,12 +20,9 @@ import { isWatched } from './views.ts';
 export async function chatCommand(options: ChatOptions, host: Host, secrets: SecretFilter): Promise<CommandEnd> {
   const { session: given } = options;
   const work = await (given === undefined
-    ? openNew({ ...options, prompt: '' }, host, secrets)
+    ? openNew({ ...options, prompt: '' }, host, secrets, 'with its first input')
     : openStored(given, options, host, secrets));
-  if (host.stop.aborted) {
-    await work.close();
-    return STOPPED;
-  }
+  if (host.stop.aborted) return STOPPED;
   const file = work.kept?.place && `${work.kept.place.file}.history`;
   const history = await InputHistory.open(file, secrets);
   const complete = (line: string): readonly string[] => completions(line, modeNames(work));
@@ -43,7 +40,6 @@ export async function chatCommand(options: ChatOptions, host: Host, secrets: Sec
     return end;
   } catch (error) {
     front.close();
-    await work.close();
     throw error;
   } finally {
     host.quit.removeEventListener('abort', close);

@@ -19,7 +19,7 @@ export async function completeSessionsCommand(
   host: Host,
   secrets: SecretFilter,
 ): Promise<CommandEnd> {
-  const found = await findStore({ store: storeIn(words) }, host.env).catch(() => undefined);
+  const found = await findStore({ store: storeIn(words) }, host).catch(() => undefined);
   if (found === undefined) return DONE;
   const all = await found.store.list();
   const ids = all.map(({ sessionId }) => sessionId);
@@ -29,7 +29,6 @@ export async function completeSessionsCommand(
     const { title } = await summarise(found.store, stored);
     host.stdout.write(`${shown}\t${oneLine(title, secrets)}\n`);
   }
-  await found.store.close?.();
   return DONE;
 }
 

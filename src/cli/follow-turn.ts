@@ -45,7 +45,7 @@ export interface TurnSetting {
 /** How following ended: with the turn, or at a question that is left open. */
 type Followed = { readonly result: TurnResult; readonly denied: number } | { readonly result: undefined };
 
-/** Shows a turn from its beginning to its end. Gives how the command ended; what is open is closed, or left as it is where the turn waits. */
+/** Shows a turn from its beginning to its end. Gives how the command ended; where the turn waits, its session is left as it is. */
 export async function showTurn(setting: TurnSetting): Promise<CommandEnd> {
   const { work, options, host, secrets, prompt, mode, session, notice } = setting;
   const view = createView(options, host, secrets);
@@ -59,9 +59,8 @@ export async function showTurn(setting: TurnSetting): Promise<CommandEnd> {
   if (notice !== undefined) view.notice(notice);
   const abandon = (): void => view.abandon();
   host.quit.addEventListener('abort', abandon, { once: true });
-  const followed = await follow(setting, view).catch(async error => {
+  const followed = await follow(setting, view).catch(error => {
     view.abandon();
-    await work.close();
     throw error;
   });
   host.quit.removeEventListener('abort', abandon);
@@ -70,7 +69,6 @@ export async function showTurn(setting: TurnSetting): Promise<CommandEnd> {
   const next = work.kept && `looprig run --session ${work.kept.shown}${work.kept.storeArgument} "…"`;
   const end = conclude(result, { denied: work.approval === 'none' ? denied : 0, remote: work.agent.remote });
   view.end({ ...end, ...(work.kept && { sessionId: work.kept.sessionId }), ...(next !== undefined && { next }) });
-  await work.close();
   return {
     exitStatus: end.exitStatus,
     isLeftRunning: 'leftBehind' in result && result.leftBehind.length > 0,
@@ -79,14 +77,14 @@ export async function showTurn(setting: TurnSetting): Promise<CommandEnd> {
 }
 
 /** Tells what a session waits for and how to answer, and lets go of it as it is. */
-export async function leaveWaiting(work: OpenSession, view: View, secrets: SecretFilter): Promise<CommandEnd> {
+export function leaveWaiting(work: OpenSession, view: View, secrets: SecretFilter): CommandEnd {
   const { kept, session } = work;
   const { gates } = session;
   const ids = gates.map(({ gateId }) => gateId);
   for (const gate of gates) view.notice(`gate ${shortId(gate.gateId, ids)}: ${gateLine(gate, secrets)}`);
   const end = concludeWaiting(gates, kept);
   view.end({ ...end, ...(kept && { sessionId: kept.sessionId }) });
-  await work.leave();
+  work.leave();
   // A turn that waits may still do so in this process, whose work is done.
   return { exitStatus: end.exitStatus, isLeftRunning: true };
 }

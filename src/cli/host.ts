@@ -1,5 +1,6 @@
 /** What the program stands on: its environment, its streams and its clock. */
 import type { Clock } from '../index.ts';
+import type { Opened } from './opened.ts';
 
 /** Standard input, read a line at a time where a person is asked. */
 export interface HostInput extends NodeJS.ReadableStream {
@@ -23,7 +24,7 @@ export interface HostStream {
 export type StopReason = 'SIGINT' | 'SIGTERM' | 'output closed';
 
 /** The surroundings of one run of the program. */
-export interface Host {
+export interface ProgramHost {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdin: HostInput;
   readonly stdout: HostStream;
@@ -35,4 +36,10 @@ export interface Host {
   readonly quit: AbortSignal;
   /** Gives each Ctrl-C to `taker` from now on, in the place of stopping the program; `undefined` gives it back. */
   takeInterrupts?(taker: (() => void) | undefined): void;
+}
+
+/** What a command stands on. */
+export interface Host extends ProgramHost {
+  /** What is closed when the command ends: whatever opens something adds it. */
+  readonly opened: Opened;
 }

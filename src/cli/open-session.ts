@@ -13,12 +13,14 @@ import {
 import { type Agent, agentFor, requireMode } from './agent.ts';
 import { discreetStore } from './discreet-store.ts';
 import type { Host } from './host.ts';
+import { lastSpoken } from './last-spoken.ts';
+import { lateStore } from './late-store.ts';
 import { loadLoopFile } from './loop-file.ts';
 import { type Approval, NO_TURN_OPTIONS, type RunOptions, type TurnOptions } from './options.ts';
 import { keepSettings, readSettings, settle } from './run-settings.ts';
 import type { SecretFilter } from './secrets.ts';
 import { findSession, shortId } from './session-ids.ts';
-import { lockSession, type SessionLock } from './session-lock.ts';
+import { lockSession } from './session-lock.ts';
 import { findStore, type OpenStore, openStore, type StorePlace, storeAgain } from './store-place.ts';
 import { UsageError } from './usage-error.ts';
 import { canAsk } from './views.ts';
@@ -42,10 +44,8 @@ export interface OpenSession {
   readonly approval: Approval;
   /** `undefined` for a session that ends with the process. */
   readonly kept: Kept | undefined;
-  /** Ends the work: a turn that runs is interrupted. */
-  close(): Promise<void>;
-  /** Lets go of the session as it is: a turn that waits can be taken up by another process. */
-  leave(): Promise<void>;
+  /** Has the session left as it is when the command ends, so that a turn which waits can be taken up by another process. Else a turn that runs is interrupted. */
+  leave(): void;
 }
 
 /** A session of a store, found by what was typed. */
@@ -60,12 +60,12 @@ interface FoundSession extends OpenStore {
 export async function findStored(
   given: string,
   options: Pick<TurnOptions, 'store'> & Partial<Pick<TurnOptions, 'loop'>>,
-  { env }: Pick<Host, 'env'>,
+  host: Pick<Host, 'env' | 'opened'>,
 ): Promise<FoundSession> {
   const own = options.loop === undefined ? undefined : (await loadLoopFile(options.loop)).config.store;
-  const found = await findStore(options, env, own);
+  const found = await findStore(options, host, own);
   const sessions = (await found?.store.list()) ?? [];
-  const stored = findSession(given, sessions);
+  const stored = given.trim() === 'last' ? await lastSpoken(found?.store, sessions) : findSession(given, sessions);
   const ids = sessions.map(({ sessionId }) => sessionId);
   const isOwn = own !== undefined && found?.store === own;
   return {
@@ -76,21 +76,35 @@ export async function findStored(
   };
 }
 
-/** Makes the agent and opens a new session. Throws `UsageError` for what cannot be done as asked. */
-export async function openNew(options: RunOptions, host: Host, secrets: SecretFilter): Promise<OpenSession> {
+/** Makes the agent and opens a new session, which is kept now or not before something is said in it. Throws `UsageError` for what cannot be done as asked. */
+export async function openNew(
+  options: RunOptions,
+  host: Host,
+  secrets: SecretFilter,
+  isKept: 'at once' | 'with its first input' = 'at once',
+): Promise<OpenSession> {
   const agent = await agentFor(settle(options, {}), options, host, secrets);
   if (options.prompt === undefined && agent.defaultPrompt === undefined) throw noPrompt();
   const approval = approvalOf(options, agent, host);
-  const opened = options.noStore ? undefined : await openStore(options, host.env, agent.store);
-  const store = opened?.store ?? memoryStore();
-  const session = await openRig({ agent, options, approval, store, host, secrets });
-  if (opened === undefined) return new Work({ session, store, agent, approval, kept: undefined }, undefined);
-  const shown = shortId(session.id, []);
-  const lock = await lockSession(opened.place, session.id, shown);
-  await keepSettings(opened.place, session.id, agent.settings);
+  const parts = { agent, options, approval, host, secrets };
+  if (options.noStore) return workOn(parts, memoryStore(), undefined);
+  const { store, place } = await openStore(options, host, agent.store);
+  const keep = async (sessionId: string): Promise<void> => {
+    await lockFor(host, place, sessionId, shortId(sessionId, []));
+    await keepSettings(place, sessionId, agent.settings);
+  };
   const again = store === agent.store ? argument('--loop', agent.settings.loop ?? '.') : storeArgument(options);
-  const kept = { sessionId: session.id, shown, storeArgument: again, place: opened.place };
-  return new Work({ session, store, agent, approval, kept }, lock);
+  const keptAt = ({ id }: Session): Kept => ({
+    ...{ sessionId: id, shown: shortId(id, []), storeArgument: again, place },
+  });
+  if (isKept === 'with its first input') {
+    const work = await workOn(parts, lateStore(store, keep), keptAt);
+    await store.find(work.session.id); // what is wrong with the store is told before somebody writes for it
+    return work;
+  }
+  const work = await workOn(parts, store, keptAt);
+  await keep(work.session.id);
+  return work;
 }
 
 /** Opens a session of the store for a turn of this process alone. Throws `UsageError`, and `SessionInUseError`. */
@@ -130,14 +144,35 @@ async function openFound(
   { store, place, stored: { sessionId }, shown, storeArgument }: FoundSession,
   parts: Omit<RigParts, 'store' | 'sessionId' | 'shown'>,
 ): Promise<OpenSession> {
+  await lockFor(parts.host, place, sessionId, shown);
+  return workOn({ ...parts, sessionId, shown }, store, () => ({ sessionId, shown, storeArgument, place }));
+}
+
+/** Locks a session until the command ends. Throws `SessionInUseError`. */
+async function lockFor(
+  { opened }: Host,
+  place: StorePlace | undefined,
+  sessionId: string,
+  shown: string,
+): Promise<void> {
   const lock = await lockSession(place, sessionId, shown);
-  try {
-    const session = await openRig({ ...parts, store, sessionId, shown });
-    return new Work({ session, store, ...parts, kept: { sessionId, shown, storeArgument, place } }, lock);
-  } catch (error) {
-    await lock.release();
-    throw error;
-  }
+  opened.add(() => lock.release());
+}
+
+/** Opens the session. When the command ends, it is closed, unless it is to be left. */
+async function workOn(
+  parts: Omit<RigParts, 'store'>,
+  store: JournalStore,
+  keptAt: ((session: Session) => Kept) | undefined,
+): Promise<OpenSession> {
+  const { agent, approval, host } = parts;
+  const session = await openRig({ ...parts, store });
+  let isLeft = false;
+  host.opened.add(() => (isLeft ? undefined : session.close()));
+  const leave = (): void => {
+    isLeft = true;
+  };
+  return { session, store, agent, approval, kept: keptAt?.(session), leave };
 }
 
 /** What is said where nothing is asked of a model. */
@@ -199,40 +234,4 @@ function storeArgument({ store }: Pick<TurnOptions, 'store'>): string {
 
 function argument(name: string, path: string): string {
   return ` ${name} ${/^[\w./@:+#-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`}`;
-}
-
-type WorkParts = Omit<OpenSession, 'close' | 'leave'>;
-
-class Work implements OpenSession {
-  readonly session: Session;
-  readonly store: JournalStore;
-  readonly agent: Agent;
-  readonly approval: Approval;
-  readonly kept: Kept | undefined;
-  readonly #lock: SessionLock | undefined;
-
-  constructor({ session, store, agent, approval, kept }: WorkParts, lock: SessionLock | undefined) {
-    this.session = session;
-    this.store = store;
-    this.agent = agent;
-    this.approval = approval;
-    this.kept = kept;
-    this.#lock = lock;
-  }
-
-  async close(): Promise<void> {
-    try {
-      await this.session.close();
-    } finally {
-      await this.leave();
-    }
-  }
-
-  async leave(): Promise<void> {
-    try {
-      await this.store.close?.();
-    } finally {
-      await this.#lock?.release();
-    }
-  }
 }

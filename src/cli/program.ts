@@ -3,7 +3,8 @@ import { GateError, JournalConflictError } from '../index.ts';
 import { type CommandEnd, DONE } from './command.ts';
 import { readCommandLine } from './command-line.ts';
 import { EXIT } from './conclude.ts';
-import type { Host } from './host.ts';
+import type { Host, ProgramHost } from './host.ts';
+import { withOpened } from './opened.ts';
 import type { Order } from './order.ts';
 import { readVersion } from './own-package.ts';
 import { neutralise, oneLine } from './safe-text.ts';
@@ -16,14 +17,14 @@ import { columnsOf } from './views.ts';
 const MOST_COLUMNS = 90;
 
 /** Runs the program with its arguments. Never rejects: an error is one sentence on standard error, with its stack under `--debug`. */
-export async function runProgram(args: readonly string[], host: Host): Promise<CommandEnd> {
+export async function runProgram(args: readonly string[], host: ProgramHost): Promise<CommandEnd> {
   const secrets = new SecretFilter(host.env);
   const isDebug = args.includes('--debug');
   try {
     requireNode(process.versions.node);
     const columns = Math.min(columnsOf(host.stdout), MOST_COLUMNS);
     const order = readCommandLine(args, { version: await readVersion(), columns });
-    const end = await carryOut(order, host, secrets);
+    const end = await withOpened(opened => carryOut(order, { ...host, opened }, secrets));
     if (isDebug && end.error !== undefined) host.stderr.write(stackOf(end.error, secrets));
     return end;
   } catch (error) {

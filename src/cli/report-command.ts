@@ -21,7 +21,6 @@ export async function reportCommand(options: ReportOptions, host: Host, secrets:
   const { store, stored } = await findStored(session, options, host);
   const { readSession, reportHtml, reportJson } = await import('../report/index.ts');
   const view = await readSession(store, stored.sessionId);
-  await store.close?.();
   const text = json ? reportJson(view) : reportHtml(view, title === undefined ? {} : { title });
   const clean = secrets.clean(text);
   if (out === OUTPUT) host.stdout.write(clean);

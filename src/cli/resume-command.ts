@@ -13,7 +13,6 @@ export async function resumeCommand(options: ResumeOptions, host: Host, secrets:
   const work = await openStored(options.session, options, host, secrets);
   const { session, store, kept } = work;
   if (session.unfinished === undefined) {
-    await work.close();
     host.stderr.write(
       `Session ${kept?.shown} has nothing to resume: looprig run --session ${kept?.shown} "…" goes on\n`,
     );

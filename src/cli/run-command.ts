@@ -15,10 +15,7 @@ export async function runCommand(options: RunOptions, host: Host, secrets: Secre
     : openStored(given, options, host, secrets));
   const { session, agent, kept } = work;
   const prompt = options.prompt ?? agent.defaultPrompt ?? '';
-  if (host.stop.aborted) {
-    await work.close();
-    return STOPPED;
-  }
+  if (host.stop.aborted) return STOPPED;
   return showTurn({
     ...{ work, options, host, secrets, prompt },
     mode: session.mode,

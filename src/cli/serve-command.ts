@@ -77,7 +77,7 @@ async function startService(
   const loop = options.loop ?? (await findLoopFile('.'));
   const agent = await agentFor({ ...settle(options, {}), loop }, options, host, secrets, 'all');
   const engine = options.engine === undefined ? undefined : await engineNamed(options.engine, secrets);
-  const store = options.noStore ? memoryStore() : (await openStore(options, host.env, agent.store)).store;
+  const store = options.noStore ? memoryStore() : (await openStore(options, host, agent.store)).store;
   const metrics = serverMetrics();
   const turns = createHost({
     rig: rigOf(agent, discreetStore(store, secrets), options, metrics, host),
@@ -87,7 +87,6 @@ async function startService(
   const close = async (): Promise<void> => {
     await turns.close({ graceMs: GRACE_MS });
     await engine?.close?.();
-    await store.close?.();
   };
   if (engine !== undefined && !('noTurns' in options && options.noTurns)) {
     await turns.serve().catch(async error => {

@@ -19,7 +19,7 @@ export async function sessionsCommand(
   host: Host,
   secrets: SecretFilter,
 ): Promise<CommandEnd> {
-  const found = await findStore(options, host.env);
+  const found = await findStore(options, host);
   const all = (await found?.store.list()) ?? [];
   const ids = all.map(({ sessionId }) => sessionId);
   const entries: TableEntry[] = [];
@@ -27,7 +27,6 @@ export async function sessionsCommand(
     if (host.stop.aborted) return STOPPED;
     entries.push({ session: await standing(found!, stored), shown: shortId(stored.sessionId, ids) });
   }
-  await found?.store.close?.();
   if (options.json) for (const { session } of entries) host.stdout.write(jsonLine(session, secrets));
   else tell(entries, all.length, host, secrets);
   return DONE;

@@ -29,6 +29,5 @@ export async function showCommand(options: ShowOptions, host: Host, secrets: Sec
     page?.record(record, trail.inputs);
   }
   page?.foot(session, trail, found);
-  await store.close?.();
   return DONE;
 }

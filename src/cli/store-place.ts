@@ -5,6 +5,7 @@ import { homedir } from 'node:os';
 import { posix, resolve, win32 } from 'node:path';
 import { DefinitionError, type JournalStore } from '../index.ts';
 import { codeOf } from './error-code.ts';
+import type { Host } from './host.ts';
 import type { StoreOptions } from './options.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -18,7 +19,7 @@ export interface StorePlace {
   readonly isDefault: boolean;
 }
 
-/** A store that is open. */
+/** A store that is open, until its command ends. */
 export interface OpenStore {
   readonly store: JournalStore;
   /** Its file; `undefined` for a store of the user's own, beside which nothing can be kept. */
@@ -71,28 +72,33 @@ export function dataFolder(env: Environment, platform: NodeJS.Platform, home: st
  */
 export async function openStore(
   options: Pick<StoreOptions, 'store'>,
-  env: Environment,
+  { env, opened }: Pick<Host, 'env' | 'opened'>,
   own?: JournalStore,
 ): Promise<OpenStore> {
   const elsewhere = await storeElsewhere(options, env, own);
-  if (elsewhere !== undefined) return elsewhere;
+  if (elsewhere !== undefined) return closedWith(opened, elsewhere);
   const place = storePlace(options, env);
   await makeFile(place);
-  return { store: await storeAt(place), place };
+  return closedWith(opened, { store: await storeAt(place), place });
 }
 
 /** The store to read from; `undefined` where there never was one. Throws `UsageError` for a file that was named and is not there. */
 export async function findStore(
   options: Pick<StoreOptions, 'store'>,
-  env: Environment,
+  { env, opened }: Pick<Host, 'env' | 'opened'>,
   own?: JournalStore,
 ): Promise<OpenStore | undefined> {
   const elsewhere = await storeElsewhere(options, env, own);
-  if (elsewhere !== undefined) return elsewhere;
+  if (elsewhere !== undefined) return closedWith(opened, elsewhere);
   const place = storePlace(options, env);
-  if (await isThere(place.file)) return { store: await storeAt(place), place };
+  if (await isThere(place.file)) return closedWith(opened, { store: await storeAt(place), place });
   if (place.isDefault) return undefined;
   throw new UsageError(`there is no store ${place.file}: name the file that sessions were kept in`);
+}
+
+function closedWith(opened: Host['opened'], found: OpenStore): OpenStore {
+  opened.add(() => found.store.close?.());
+  return found;
 }
 
 /** A store that is no file of this program: the user's own, or one of a server. */

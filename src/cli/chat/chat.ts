@@ -248,7 +248,7 @@ export class Chat implements ChatListener {
     if (!end.turnEnds) {
       this.#current?.view.abandon();
       front.close();
-      await work.leave();
+      work.leave();
       return { exitStatus: end.exitStatus, isLeftRunning: true };
     }
     const isCut = this.#current !== undefined;
@@ -256,7 +256,6 @@ export class Chat implements ChatListener {
     await this.#following;
     front.close();
     await closed;
-    await work.close();
     const exitStatus = isCut && end.exitStatus === EXIT.done ? EXIT.interrupted : end.exitStatus;
     return { exitStatus, isLeftRunning: this.#isLeftRunning };
   }

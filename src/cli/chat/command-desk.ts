@@ -6,6 +6,7 @@ import { SEPARATOR } from '../gauges.ts';
 import type { Host } from '../host.ts';
 import { parseLimits } from '../limit-option.ts';
 import type { OpenSession } from '../open-session.ts';
+import { withOpened } from '../opened.ts';
 import { type ChatOptions, NO_LOOK_OPTIONS } from '../options.ts';
 import type { SecretFilter } from '../secrets.ts';
 import { sessionsCommand } from '../sessions-command.ts';
@@ -59,7 +60,7 @@ export class CommandDesk {
         this.#setLimits(rest);
         break;
       case 'session':
-        this.#tellSession();
+        await this.#tellSession();
         break;
       case 'sessions':
         await this.#sessions();
@@ -99,13 +100,15 @@ export class CommandDesk {
     front.say(`of the loop: ${others.join(SEPARATOR)}`);
   }
 
-  #tellSession(): void {
+  async #tellSession(): Promise<void> {
     const { work, front } = this.#parts;
     const { session, agent, kept } = work;
     const where = agent.workspace === undefined ? [] : [agent.workspace];
     const mode = session.mode === '' ? [] : [`mode ${session.mode}`];
     front.say([`session ${session.id}`, agent.label, ...where, ...mode].join(SEPARATOR), 'plain');
-    front.say(kept === undefined ? 'it is not kept' : `to go on later: ${chatAgain(kept)}`);
+    const isBegun = kept !== undefined && (await work.store.find(session.id)) !== undefined;
+    if (kept === undefined) front.say('it is not kept');
+    else front.say(isBegun ? `to go on later: ${chatAgain(kept)}` : 'it is kept as soon as something is said in it');
   }
 
   async #sessions(): Promise<void> {
@@ -117,6 +120,9 @@ export class CommandDesk {
   async #show(): Promise<void> {
     const { work, options, secrets } = this.#parts;
     if (work.kept === undefined) throw new UsageError('this session is not kept: --no-store was given');
+    if ((await work.store.find(work.session.id)) === undefined) {
+      throw new UsageError('there is nothing to show yet: say what is to be done');
+    }
     const look = { ...NO_LOOK_OPTIONS, store: options.store, session: work.kept.sessionId };
     await this.#printed(host => showCommand(look, host, secrets));
   }
@@ -129,7 +135,7 @@ export class CommandDesk {
       ...{ isTTY: stream.isTTY, columns: stream.columns, rows: stream.rows },
       write: piece => (text += piece),
     });
-    await command({ ...host, stdout: into(host.stderr), stderr: into(host.stderr) });
+    await withOpened(opened => command({ ...host, opened, stdout: into(host.stderr), stderr: into(host.stderr) }));
     front.print(text);
   }
 }
