@@ -131,6 +131,7 @@ export class OpenHost implements Host {
     { limits, idempotencyKey }: HostSubmitOptions = {},
   ): Promise<Accepted> {
     const digest = await this.#digest(sessionId);
+    this.#loopOf(digest);
     const own = readTurnLimits(limits === undefined ? {} : { limits })?.own;
     const turnId = turnIdOf(sessionId, idempotencyKey);
     const message = userMessage(input);
@@ -148,6 +149,7 @@ export class OpenHost implements Host {
     { idempotencyKey }: Pick<HostSubmitOptions, 'idempotencyKey'> = {},
   ): Promise<Accepted> {
     const digest = await this.#digest(sessionId);
+    this.#loopOf(digest);
     const inputId = turnIdOf(sessionId, idempotencyKey);
     const accepted = await this.#accept(digest, inputId, { type: 'steer', inputId, message: userMessage(input) });
     return { ...accepted, turnId: digest.turnId ?? inputId };
@@ -190,6 +192,7 @@ export class OpenHost implements Host {
 
   async resume(sessionId: string): Promise<string> {
     const digest = await this.#digest(sessionId);
+    this.#loopOf(digest);
     const turnId = digest.turnId ?? [...digest.waiting.keys()][0];
     if (turnId === undefined)
       throw new SessionError(
@@ -202,9 +205,7 @@ export class OpenHost implements Host {
   }
 
   async setMode(sessionId: string, mode: string): Promise<void> {
-    const digest = await this.#digest(sessionId);
-    const loop = this.loops.find(({ name }) => name === digest.loop);
-    if (loop === undefined) throw new SessionError('unknown_loop', `this rig has no loop "${digest.loop}"`);
+    const loop = this.#loopOf(await this.#digest(sessionId));
     if (!loop.modes.includes(mode)) {
       const known = loop.modes.map(name => `"${name}"`).join(', ');
       throw new SessionError('unknown_mode', `loop "${loop.name}" has no mode ${show(mode)}: it has ${known}`);
@@ -276,6 +277,17 @@ export class OpenHost implements Host {
   async #digest(sessionId: string): Promise<SessionDigest> {
     this.#requireOpen();
     return this.#digests.get(sessionId);
+  }
+
+  /** The loop of a session. One that this rig does not have would be taken up by nobody: what is asked of it is refused. */
+  #loopOf({ sessionId, loop }: SessionDigest): LoopSummary {
+    const found = this.loops.find(({ name }) => name === loop);
+    if (found !== undefined) return found;
+    const names = this.loops.map(({ name }) => `"${name}"`).join(', ');
+    throw new SessionError(
+      'unknown_loop',
+      `session ${sessionId} runs the loop "${loop}", which this rig does not have: it has ${names}`,
+    );
   }
 
   #requireOpen(): void {

@@ -1,7 +1,7 @@
 /** A host whose sessions run in its own process. */
-import { memoryStore, type SessionEvent } from 'looprig';
+import { defineLoop, defineRig, memoryStore, type SessionEvent } from 'looprig';
 import { createHost, type Host } from 'looprig/engines';
-import { manualClock } from 'looprig/testing';
+import { manualClock, scriptedModel } from 'looprig/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { storeOver } from '../support/store-over.ts';
 import {
@@ -202,6 +202,22 @@ describe('a host', () => {
       "the rig's store has no mailbox",
     );
     expect(() => createHost({} as never)).toThrow('"rig" must come from defineRig, not undefined');
+  });
+
+  it('takes up nothing for a session whose loop it does not have, and shows the session', async () => {
+    const { host, store } = await local();
+    const loop = defineLoop({ name: 'baker', model: scriptedModel([]) });
+    const sessionId = await defineRig({ loops: [loop], store }).begin();
+    const refused = {
+      kind: 'unknown_loop',
+      message: `session ${sessionId} runs the loop "baker", which this rig does not have: it has "clerk"`,
+    };
+    await expect(host.submit(sessionId, 'Hi.')).rejects.toMatchObject(refused);
+    await expect(host.steer(sessionId, 'Hi.')).rejects.toMatchObject(refused);
+    await expect(host.resume(sessionId)).rejects.toMatchObject(refused);
+    await expect(host.setMode(sessionId, '')).rejects.toMatchObject(refused);
+    expect(await store.mailbox?.sessions()).toEqual([]);
+    expect(await host.find(sessionId)).toMatchObject({ loop: 'baker', state: 'new' });
   });
 
   it('reads of a list only what is new in it', async () => {
