@@ -10,6 +10,7 @@ import {
   memoryStore,
   type RigOptions,
   type Session,
+  type ToolLimits,
   type TurnEvent,
 } from 'looprig';
 import {
@@ -324,6 +325,41 @@ describe('events and gates', () => {
     expect(await clock.runUntil(turn.result)).toMatchObject({ status: 'done' });
     expect(tool.runs).toHaveLength(1);
     await expect(session.answer(gate!.gateId, { decision: 'approve' })).rejects.toMatchObject({ kind: 'unknown_gate' });
+  });
+
+  /** A delegate of a delegate that waits for a person, under callers with limits of their own. */
+  async function waitingDelegate(limits: ToolLimits, besides: readonly ScriptedTool[] = []) {
+    const tool = gated();
+    const { loop: grandchild } = loopOf('grandchild', [{ calls: [{ tool: 'gated', id: 'g' }] }], [tool]);
+    const nested = { tools: [delegate(grandchild, { description: 'x' })], limits };
+    const { loop: child } = loopOf('child', [asks('grandchild', 'two')], [], nested);
+    const first = asks('child', 'one');
+    const calls = [...first.calls!, ...besides.map(({ definition: { name } }) => ({ tool: name, id: name }))];
+    const tools = [delegate(child, { description: 'x' }), ...besides.map(({ definition }) => definition)];
+    const { loop } = loopOf('parent', [{ calls }], [], { tools, limits });
+    const opened = await open(loop, { gate: { ask: true } });
+    return { ...opened, tool, turn: opened.session.submit('go') };
+  }
+
+  it('count neither for the time of the calls that wait for them nor for that of their turns', async () => {
+    const { session, clock, tool, turn } = await waitingDelegate({ callTimeoutMs: 1_000, turnTimeoutMs: 1_500 });
+    await clock.advance(100_000);
+    expect(clock.pending, 'nothing keeps the process alive meanwhile').toBe(0);
+    const [gate] = session.gates;
+    await session.answer(gate!.gateId, { decision: 'approve' });
+    expect(await clock.runUntil(turn.result)).toMatchObject({ status: 'done', text: 'parent is done' });
+    expect(tool.runs).toHaveLength(1);
+    expect(resultsIn(session.history)).toEqual([['child-one-0', 'child is done']]);
+  });
+
+  it('leave the time of the turn as it is while another call of it runs', async () => {
+    const busy = scriptedTool('busy', { hangs: true });
+    const { clock, turn } = await waitingDelegate({ turnTimeoutMs: 1_500 }, [busy]);
+    await clock.advance(1_499);
+    expect(busy.runs[0]?.aborted).toBe(false);
+    await clock.advance(1);
+    expect(busy.runs[0]?.aborted).toBe(true);
+    expect(await clock.runUntil(turn.result)).toMatchObject({ status: 'failed', error: { kind: 'turn_timeout' } });
   });
 });
 

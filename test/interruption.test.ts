@@ -88,6 +88,26 @@ describe('in a batch', () => {
     expect(resultsIn(opened.session.history)[1]?.[1]).toBe('interrupted; it may or may not have taken effect');
   });
 
+  it('a tool whose abort listener throws ends no process: that is told, and the call settles as any other', async () => {
+    const { opened, result } = await batch({
+      returns: (_, call) => {
+        call.signal.addEventListener('abort', () => {
+          throw new Error('no way to stop');
+        });
+        call.signal.addEventListener('abort', async () => Promise.reject(new Error('nor so')));
+        return new Promise(() => {});
+      },
+      sleepMs: 0,
+    });
+    expect(result).toMatchObject({ status: 'interrupted', leftBehind: [{ callId: 'c1' }] });
+    expect(resultsIn(opened.session.history)[1]?.[1]).toBe('interrupted; it may or may not have taken effect');
+    expect(opened.events.flatMap(event => ('message' in event ? [event.message] : []))).toEqual([
+      'a listener of the signal of a call of "slow" threw: no way to stop',
+      'a listener of the signal of a call of "slow" threw: nor so',
+    ]);
+    await expectNextTurn(opened);
+  });
+
   it('a tool that gives its result when it is aborted keeps it', async () => {
     const { opened, result } = await batch({
       returns: (_, call) => new Promise(resolve => call.signal.addEventListener('abort', () => resolve('half done'))),

@@ -14,6 +14,7 @@ const LAYERS: readonly (readonly string[])[] = [
     'errors.ts',
     'optional-package.ts',
     'clock.ts',
+    'guarded-signal.ts',
     'ids.ts',
     'show.ts',
     'freeze.ts',
@@ -145,7 +146,9 @@ describe('the sources', () => {
     const foreign = own
       .filter(
         ({ to }) =>
-          !/^(ai\/|ai$|ids\.ts$|index\.ts$|define\/(gate|options)\.ts$|model\/model\.ts$|run\/result\.ts$)/.test(to),
+          !/^(ai\/|ai$|(guarded-signal|ids|index)\.ts$|define\/(gate|options)\.ts$|model\/model\.ts$|run\/result\.ts$)/.test(
+            to,
+          ),
       )
       .map(({ from, to }) => `${from} -> ${to}`);
     expect(foreign).toEqual([]);

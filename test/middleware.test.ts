@@ -236,6 +236,50 @@ describe('a middleware that goes wrong', () => {
     turn.interrupt();
     expect(await clock.runUntil(turn.result)).toMatchObject({ status: 'interrupted' });
     expect(clock.now()).toBe(120);
+    expect([timed, stopped].map(({ session }) => resultsIn(session.history)[0]?.[1])).toEqual([
+      'timed out after 100 ms while a middleware held the call: the tool was not run',
+      'interrupted while a middleware held the call: the tool was not run',
+    ]);
+  });
+
+  it('one that goes on after the call was answered does not run the tool, whose result says that it was not run', async () => {
+    const clock = manualClock();
+    const t = scriptedTool('t');
+    const refused: unknown[] = [];
+    const late: ToolMiddleware = async (_, next) => {
+      await new Promise<void>(resolve => clock.setTimer(resolve, 200));
+      return next().catch(error => {
+        refused.push(error);
+        throw error;
+      });
+    };
+    const opened = await open({
+      ...{ model: saying({ calls: [{ tool: 't' }] }, done), tools: [t], middlewares: [late], clock },
+      limits: { callTimeoutMs: 100 },
+    });
+    await play(opened);
+    await clock.advance(1_000);
+    expect(t.runs).toEqual([]);
+    expect(refused).toEqual([expect.objectContaining({ name: 'TimeoutError' })]);
+    expect(resultsIn(opened.session.history)[0]?.[1]).toContain('the tool was not run');
+  });
+
+  it('one that retries after the time is over runs the tool no more, and what the first try did is unknown', async () => {
+    const clock = manualClock();
+    const t = scriptedTool('t', { throws: new Error('busy') });
+    const again: ToolMiddleware = async (_, next) => {
+      await next().catch(() => {});
+      await new Promise<void>(resolve => clock.setTimer(resolve, 200));
+      return next();
+    };
+    const opened = await open({
+      ...{ model: saying({ calls: [{ tool: 't' }] }, done), tools: [t], middlewares: [again], clock },
+      limits: { callTimeoutMs: 100 },
+    });
+    await play(opened);
+    await clock.advance(1_000);
+    expect(t.runs).toHaveLength(1);
+    expect(resultsIn(opened.session.history)[0]?.[1]).toContain('may or may not have taken effect');
   });
 });
 

@@ -1,20 +1,18 @@
 /** One call of a bound loop's tool that AI SDK makes: checked against the rules, in its turn, in its time, through the middlewares. */
 import type { ToolExecutionOptions } from 'ai';
-import {
-  type AccessRequest,
-  type BoundLoop,
-  type BoundTool,
-  type Clock,
-  isToolResult,
-  type MiddlewareCall,
-  type ResolvedToolLimits,
-  type Resource,
-  type ToolResult,
-  type ToolReturn,
-  toolResult,
+import { guardedController } from '../guarded-signal.ts';
+import type {
+  AccessRequest,
+  BoundLoop,
+  BoundTool,
+  Clock,
+  MiddlewareCall,
+  ResolvedToolLimits,
+  Resource,
+  ToolReturn,
 } from '../index.ts';
 import type { JSONValue } from '../model/model.ts';
-import { messageOf, resultOf } from '../run/result.ts';
+import { asToolResult, messageOf, resultOf } from '../run/result.ts';
 import type { Exclusion } from './exclusion.ts';
 import { errorText, plainValue } from './output-value.ts';
 
@@ -50,7 +48,10 @@ export class BoundCall {
   readonly #tool: BoundTool;
   readonly #input: unknown;
   readonly #toolCallId: string;
-  readonly #controller = new AbortController();
+  /** AI SDK has nobody who could be told what a listener throws. */
+  readonly #controller = guardedController(() => {});
+  /** Whether the tool was reached: before that, only middlewares had the call. */
+  #hasBegun = false;
   readonly #outer: AbortSignal | undefined;
 
   constructor(place: CallPlace, tool: BoundTool, input: unknown, options: ToolExecutionOptions<unknown>) {
@@ -88,23 +89,24 @@ export class BoundCall {
   async #inTime(name: string): Promise<ToolReturn> {
     const { clock, limits } = this.#place;
     const { promise: stopped, reject } = Promise.withResolvers<never>();
-    const stop = (reason: unknown, error: Error): void => {
+    let failure: CallFailure | undefined;
+    const stop = (reason: unknown, why: string, begun: string): void => {
+      const held = `${why} while a middleware held the call: the tool was not run`;
+      failure = new CallFailure(this.#hasBegun ? begun : held);
       this.#controller.abort(reason);
-      reject(error);
+      reject(failure);
     };
     const ms = Math.min(this.#tool.live.timeoutMs ?? Number.POSITIVE_INFINITY, limits.callTimeoutMs);
-    const late = new CallFailure(
-      `timed out after ${ms} ms: it may still be running, and may or may not have taken effect`,
-    );
-    const overdue = () => stop(new DOMException(`${name} ran longer than ${ms} ms`, 'TimeoutError'), late);
+    const why = `timed out after ${ms} ms`;
+    const begun = `${why}: it may still be running, and may or may not have taken effect`;
+    const overdue = () => stop(new DOMException(`${name} ran longer than ${ms} ms`, 'TimeoutError'), why, begun);
     const timer = ms === Number.POSITIVE_INFINITY ? undefined : clock.setTimer(overdue, ms);
-    const interrupted = new CallFailure('interrupted; it may or may not have taken effect');
-    const abort = () => stop(this.#outer?.reason, interrupted);
+    const abort = () => stop(this.#outer?.reason, 'interrupted', 'interrupted; it may or may not have taken effect');
     this.#outer?.addEventListener('abort', abort);
     try {
       return await Promise.race([this.#execute(), stopped]);
     } catch (error) {
-      throw error === late || error === interrupted ? error : new CallFailure(messageOf(error), { cause: error });
+      throw error === failure ? error : new CallFailure(messageOf(error), { cause: error });
     } finally {
       if (timer !== undefined) clock.clearTimer(timer);
       this.#outer?.removeEventListener('abort', abort);
@@ -114,8 +116,16 @@ export class BoundCall {
   async #execute(): Promise<ToolReturn> {
     const { middleware } = this.#place.bound;
     const call = this.#call();
-    if (middleware === undefined) return this.#tool.execute(this.#input, call);
-    return middleware(call, async input => asToolResult(await this.#tool.execute(input, call)));
+    if (middleware === undefined) return this.#runTool(this.#input, call);
+    return middleware(call, async input => {
+      this.#controller.signal.throwIfAborted(); // what its failure says of the tool stays true
+      return asToolResult(await this.#runTool(input, call));
+    });
+  }
+
+  #runTool(input: unknown, call: MiddlewareCall): ReturnType<BoundTool['execute']> {
+    this.#hasBegun = true;
+    return this.#tool.execute(input, call);
   }
 
   #call(): MiddlewareCall {
@@ -140,13 +150,4 @@ export class BoundCall {
 function listed(resource: Resource | readonly Resource[] | undefined): readonly Resource[] {
   if (resource === undefined) return [];
   return typeof resource === 'string' || 'key' in resource ? [resource] : resource;
-}
-
-/** A plain return in the hands of middlewares, as in a turn. */
-function asToolResult(returned: ToolReturn): ToolResult {
-  if (isToolResult(returned)) return returned;
-  if (returned === undefined || returned === null || returned === '') return toolResult([]);
-  if (returned instanceof Error) return toolResult(messageOf(returned), { isError: true });
-  if (typeof returned === 'string') return toolResult(returned);
-  return toolResult([{ type: 'json', value: returned }]);
 }

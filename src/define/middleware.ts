@@ -15,7 +15,7 @@ export interface MiddlewareCall extends ToolCall {
 
 /**
  * Runs the rest of the chain and the tool. Without an argument the input stays; an argument replaces it, and is not validated
- * again. May be called again (a retry) or not at all (an answer instead).
+ * again. May be called again (a retry) or not at all (an answer instead). Once the call is stopped it runs nothing, and throws the signal's reason.
  */
 export type MiddlewareNext = (input?: unknown) => Promise<ToolResult>;
 

@@ -205,7 +205,7 @@ export interface TurnInterrupted extends TurnEnd {
 export interface TurnReleased extends InTurn {
   readonly type: 'turn.released';
 }
-/** An observer or a hook threw; nothing else changed. */
+/** An observer, or a listener of a call's signal, threw; nothing else changed. */
 export interface ObserverFailed extends EventHeader {
   readonly type: 'observer.failed';
   readonly message: string;

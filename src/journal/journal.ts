@@ -33,9 +33,9 @@ export type CallOutcome =
   | 'refused'
   /** It did not run: it was not permitted. */
   | 'denied'
-  /** It ran longer than it may; whether it took effect is unknown. */
+  /** It ran longer than it may; whether it took effect is unknown, unless the result says that its tool was not run. */
   | 'timed_out'
-  /** It was running when the turn was interrupted; whether it took effect is unknown. */
+  /** It was running when the turn was interrupted; whether it took effect is unknown, unless the result says that its tool was not run. */
   | 'interrupted'
   /** It had not started when the turn was interrupted. */
   | 'not_run';

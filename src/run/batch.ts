@@ -10,7 +10,16 @@
 import type { JournalEntry, LeftBehind } from '../journal/journal.ts';
 import type { JSONValue } from '../model/model.ts';
 import type { Budget } from './budget.ts';
-import { answered, type CallResult, type Preparation, type PreparedCall, prepareCall, RunningCall } from './call.ts';
+import {
+  answered,
+  type CallOwner,
+  type CallResult,
+  type Preparation,
+  type PreparedCall,
+  prepareCall,
+  RunningCall,
+  type StoppedResults,
+} from './call.ts';
 import type { Permission, TurnContext } from './context.ts';
 import type { Deadline } from './deadlines.ts';
 import { settleInTime } from './in-time.ts';
@@ -21,6 +30,7 @@ import { digestOf, type RepeatWatch } from './repeat.ts';
 import { hasNoArguments, type RequestedCall } from './response.ts';
 import { cleanMessage, outputText, withLine } from './result.ts';
 import { type RecordedBatch, type RecordedResult, shownOf } from './resume.ts';
+import { standStill, WaitingCalls } from './standstill.ts';
 
 /** What a batch came to. Every call has its result by now, recorded or on its way to the journal. */
 export interface BatchOutcome {
@@ -156,10 +166,9 @@ async function permitAll(
     const { callId, toolName } = calls[index]!;
     return { stepId, callId, toolName, requests: access, summary };
   });
-  const resume = turn.turnTimer.pause(); // waiting for a person is not running
-  turn.deadlines.rest();
+  const goOn = standStill(turn);
   const permissions = await turn.permission(requests);
-  resume();
+  goOn();
   const permitted = [...prepared];
   for (const [place, index] of asking.entries()) {
     const permission: Permission | undefined = permissions[place];
@@ -243,6 +252,18 @@ export function askedOf(call: Pick<RequestedCall, 'input' | 'inputText'>): unkno
   return hasNoArguments(call) ? call.inputText : call.input;
 }
 
+/** What a stopped call comes to. Of a tool that had begun nothing is known; one that a middleware still held did nothing. */
+function stoppedResults(
+  outcome: 'interrupted' | 'timed_out',
+  why: string,
+  begun = `${why}; it may or may not have taken effect`,
+): StoppedResults {
+  return {
+    begun: answered(outcome, begun),
+    held: answered(outcome, `${why} while a middleware held the call: the tool was not run`),
+  };
+}
+
 /** One call's place in the batch. */
 interface Slot {
   readonly request: RequestedCall;
@@ -253,7 +274,7 @@ interface Slot {
   isAnswered: boolean;
 }
 
-class BatchRun {
+class BatchRun implements CallOwner {
   readonly #turn: TurnContext;
   readonly #stepId: string;
   readonly #slots: readonly Slot[];
@@ -267,6 +288,7 @@ class BatchRun {
   /** Calls that run or whose start is being recorded, and calls without a result. */
   #busy = 0;
   #unanswered: number;
+  #waiting: WaitingCalls | undefined;
   #endTurn: { readonly index: number; readonly text: string } | undefined;
 
   constructor(
@@ -320,8 +342,8 @@ class BatchRun {
   #fail(error: unknown): void {
     this.#off?.();
     const reason = error instanceof Error ? error : new Error('the journal failed');
-    const lost = answered('interrupted', 'interrupted; it may or may not have taken effect');
-    for (const slot of this.#slots) slot.running?.abort(reason, lost);
+    const stopped = stoppedResults('interrupted', 'interrupted');
+    for (const slot of this.#slots) slot.running?.abort(reason, stopped);
     this.#done.reject(error);
   }
 
@@ -361,12 +383,13 @@ class BatchRun {
       // The turn may have been stopped while the start was being written: then the call is answered already.
       if (!slot.isAnswered) this.#execute(index, slot, slot.prepared as PreparedCall);
     }
+    this.#waiting?.check();
   }
 
   #execute(index: number, slot: Slot, prepared: PreparedCall): void {
     const { deadlines, clock } = this.#turn;
     const { callId } = slot.request;
-    const running = new RunningCall(this.#turn, this.#stepId, callId, prepared, this.#budget, index, this.#settled);
+    const running = new RunningCall(this.#turn, this.#stepId, callId, prepared, this.#budget, index, this);
     slot.running = running;
     slot.startedAt = clock.now();
     const { timeoutMs } = prepared;
@@ -376,42 +399,47 @@ class BatchRun {
     running.run();
   }
 
-  readonly #settled = (index: number, result: CallResult): void => {
+  settled(index: number, result: CallResult): void {
     const { deadline } = this.#slots[index]!;
     if (deadline !== undefined) this.#turn.deadlines.clear(deadline);
     this.#busy -= 1;
     this.#lanes.finish(index);
+    this.#waiting?.settle(index);
     this.#answer(index, result);
     this.#pump();
-  };
+  }
+
+  pause(index: number): () => void {
+    this.#waiting ??= new WaitingCalls(this.#turn, () => this.#busy);
+    return this.#waiting.begin(index, this.#slots[index]?.deadline);
+  }
 
   #timeOut(slot: Slot, running: RunningCall, timeoutMs: number): void {
-    const result = answered(
-      'timed_out',
-      `timed out after ${timeoutMs} ms: it may still be running, and may or may not have taken effect`,
-    );
-    running.abort(new DOMException(`${slot.request.toolName} ran longer than ${timeoutMs} ms`, 'TimeoutError'), result);
-    running.answerFor(result);
+    const reason = new DOMException(`${slot.request.toolName} ran longer than ${timeoutMs} ms`, 'TimeoutError');
+    const why = `timed out after ${timeoutMs} ms`;
+    const begun = `${why}: it may still be running, and may or may not have taken effect`;
+    running.abort(reason, stoppedResults('timed_out', why, begun));
+    running.answerForTool();
   }
 
   /** The turn is to stop: running tools are asked to, and waited for a while; waiting ones are answered at once. */
   #stop(cause: InterruptionCause): void {
     const why = stoppedBecause(cause);
     const reason = abortReason(cause);
-    const unknown = answered(cause.kind, `${why}; it may or may not have taken effect`);
+    const stopped = stoppedResults(cause.kind, why);
     const running: Slot[] = [];
     this.#slots.forEach((slot, index) => {
       if (slot.isAnswered) return;
       if (slot.running === undefined) this.#answer(index, answered('not_run', `not run: ${why}`));
       else running.push(slot);
     });
-    for (const slot of running) slot.running?.abort(reason, unknown);
+    for (const slot of running) slot.running?.abort(reason, stopped);
     if (running.every(slot => slot.isAnswered)) return;
     this.#turn.deadlines.set(this.#turn.behaviour.drainTimeoutMs, () => {
       for (const slot of running) {
         if (slot.isAnswered) continue;
         this.#leftBehind.push({ callId: slot.request.callId, toolName: slot.request.toolName });
-        slot.running?.answerFor(unknown);
+        slot.running?.answerForTool();
       }
     });
   }

@@ -84,9 +84,9 @@ export class Budget {
     return used > this.#limits[limit] || this.#share?.isBeyond(limit) === true;
   }
 
-  /** What one call may hand on to delegates. Made when it is asked for: most tools never do. */
-  forCall(): CallBudget {
-    return new CallBudget(this);
+  /** What one call may hand on to delegates; `pause` stops its time. Made when it is asked for: most tools never do. */
+  forCall(pause: () => () => void): CallBudget {
+    return new CallBudget(this, pause);
   }
 
   /** How far the turn is, for an error or a result that names `limit`. */
@@ -141,9 +141,12 @@ export class BudgetShare {
   readonly #owner: Budget;
   calls = 0;
   usage: Usage = NO_USAGE;
+  /** Stops the time of the call, while a delegate waits for a person. The function that it gives lets it go on. */
+  readonly pause: () => () => void;
 
-  constructor(owner: Budget) {
+  constructor(owner: Budget, pause: () => () => void) {
     this.#owner = owner;
+    this.pause = pause;
   }
 
   addUsed(calls: number, usage: Usage): void {
@@ -172,18 +175,20 @@ export function shareOf(budget: ToolBudget | undefined): BudgetShare | undefined
 /** The budget of one call. */
 export class CallBudget {
   readonly #owner: Budget;
+  readonly #pause: () => () => void;
   #budget: ToolBudget | undefined;
   #share: BudgetShare | undefined;
 
-  constructor(owner: Budget) {
+  constructor(owner: Budget, pause: () => () => void) {
     this.#owner = owner;
+    this.#pause = pause;
   }
 
   /** What is left when it is first asked for. */
   get budget(): ToolBudget {
     if (this.#budget === undefined) {
       this.#budget = this.#owner.left();
-      this.#share = new BudgetShare(this.#owner);
+      this.#share = new BudgetShare(this.#owner, this.#pause);
       shares.set(this.#budget, this.#share);
     }
     return this.#budget;

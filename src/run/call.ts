@@ -7,16 +7,15 @@ import type { MiddlewareCall } from '../define/middleware.ts';
 import type { Validation } from '../define/schema.ts';
 import {
   type AccessRequest,
-  isToolResult,
   READ_TOOL_RESULT_TOOL_NAME,
   type Resource,
   STRUCTURED_OUTPUT_TOOL_NAME,
   type ToolBudget,
   type ToolResult,
   type ToolReturn,
-  toolResult,
 } from '../define/tool.ts';
 import { deepFreeze } from '../freeze.ts';
+import { guardedController } from '../guarded-signal.ts';
 import type { CallOutcome } from '../journal/journal.ts';
 import type { JSONValue } from '../model/model.ts';
 import type { Budget, CallBudget } from './budget.ts';
@@ -24,7 +23,15 @@ import { keepWhole } from './capture.ts';
 import type { TurnContext } from './context.ts';
 import { nearNames } from './near-names.ts';
 import { DEEPEST_ARGUMENTS, isTooDeep, type RequestedCall } from './response.ts';
-import { cleanMessage, errorResult, limitResult, type ModelResult, messageOf, wholeResult } from './result.ts';
+import {
+  asToolResult,
+  cleanMessage,
+  errorResult,
+  limitResult,
+  type ModelResult,
+  messageOf,
+  wholeResult,
+} from './result.ts';
 import type { RecordedResult } from './resume.ts';
 
 /** A call that may run: its tool, its checked input, and what the tool says about it. */
@@ -179,6 +186,20 @@ async function summaryOf(live: BoundTool['live'], input: unknown): Promise<strin
   }
 }
 
+/** What a call comes to that was stopped: one whose tool had begun, or one that a middleware still held. */
+export interface StoppedResults {
+  readonly begun: CallResult;
+  readonly held: CallResult;
+}
+
+/** Whose call it is, by its place there. */
+export interface CallOwner {
+  /** The call has its result. Called once. */
+  settled(index: number, result: CallResult): void;
+  /** Stops the time of the call, while a delegate of it waits for a person. The function that it gives lets it go on. */
+  pause(index: number): () => void;
+}
+
 /** A call under way. It is settled once: by the tool, or by who answers for it. Tools see only its `CallContext`. */
 export class RunningCall {
   readonly #turn: TurnContext;
@@ -186,10 +207,12 @@ export class RunningCall {
   readonly #context: CallContext;
   readonly #budget: Budget;
   readonly #index: number;
-  readonly #settled: (index: number, result: CallResult) => void;
+  readonly #batch: CallOwner;
   #callBudget: CallBudget | undefined;
   #controller: AbortController | undefined;
   #aborted: { readonly reason: Error; readonly result: CallResult } | undefined;
+  /** Whether the tool was reached: before that, only middlewares had the call. */
+  #hasBegun = false;
   /** What the tool gave, while the whole of it is being kept: it is the result if the call is to stop meanwhile. */
   #inHand: CallResult | undefined;
   #isSettled = false;
@@ -201,19 +224,19 @@ export class RunningCall {
     prepared: PreparedCall,
     budget: Budget,
     index: number,
-    settled: (index: number, result: CallResult) => void,
+    batch: CallOwner,
   ) {
     this.#turn = turn;
     this.#prepared = prepared;
     this.#budget = budget;
     this.#index = index;
-    this.#settled = settled;
+    this.#batch = batch;
     this.#context = new CallContext(this, turn, stepId, callId, prepared);
   }
 
   /** What is left of the turn's limits. Counted when it is first asked for: most tools never do. */
   get budget(): ToolBudget {
-    this.#callBudget ??= this.#budget.forCall();
+    this.#callBudget ??= this.#budget.forCall(() => this.#batch.pause(this.#index));
     return this.#callBudget.budget;
   }
 
@@ -225,13 +248,13 @@ export class RunningCall {
   /** Made when it is first asked for: most tools never do. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
-      this.#controller = new AbortController();
+      this.#controller = guardedController(error => this.#listenerThrew(error));
       if (this.#aborted !== undefined) this.#controller.abort(this.#aborted.reason);
     }
     return this.#controller.signal;
   }
 
-  /** Runs the tool through the middlewares. Never throws; `settled` is called once, at once for a tool that is not async. */
+  /** Runs the tool through the middlewares. Never throws; its batch is told once that it is settled, at once for a tool that is not async. */
   run(): void {
     try {
       const { middleware } = this.#turn;
@@ -251,19 +274,23 @@ export class RunningCall {
     }
   }
 
-  /** Asks the tool to stop. `result` is what the call comes to if the tool heeds this by throwing. */
-  abort(reason: Error, result: CallResult): void {
-    if (this.#inHand !== undefined) this.answerFor(this.#inHand);
+  /** Asks the tool to stop, and lets it begin no more. The call comes to one of the `results` if the tool heeds this by throwing. */
+  abort(reason: Error, results: StoppedResults): void {
+    if (this.#inHand !== undefined) this.#answer(this.#inHand);
     if (this.#aborted !== undefined || this.#isSettled) return;
-    this.#aborted = { reason, result };
+    this.#aborted = { reason, result: this.#hasBegun ? results.begun : results.held };
     this.#controller?.abort(reason);
   }
 
-  /** Answers for a tool that has not settled; what it gives later is dropped, and told as an event. */
-  answerFor(result: CallResult): void {
+  /** Answers for a tool that was asked to stop and has not settled; what it gives later is dropped, and told as an event. */
+  answerForTool(): void {
+    if (this.#aborted !== undefined) this.#answer(this.#aborted.result);
+  }
+
+  #answer(result: CallResult): void {
     if (this.#isSettled) return;
     this.#isSettled = true;
-    this.#settled(this.#index, result);
+    this.#batch.settled(this.#index, result);
   }
 
   /** Tells readers how far the tool is, as a copy: a reader may come later than the tool's next change of it. */
@@ -280,12 +307,13 @@ export class RunningCall {
   }
 
   #execute(input: unknown): ReturnType<BoundTool['execute']> {
+    this.#hasBegun = true;
     return this.#prepared.tool.execute(input, this.#context);
   }
 
   async #terminal(input: unknown): Promise<ToolResult> {
-    const returned = await this.#execute(input);
-    return isToolResult(returned) ? returned : asToolResult(returned);
+    if (this.#aborted !== undefined) throw this.#aborted.reason; // what its result says of the tool stays true
+    return asToolResult(await this.#execute(input));
   }
 
   #returned(returned: ToolReturn): void {
@@ -299,11 +327,19 @@ export class RunningCall {
     const outcome = result.isError ? (this.#aborted?.result.outcome ?? 'failed') : 'done';
     const keeping = this.#isReader ? undefined : keepWhole(this.#turn, whole, result);
     if (keeping === undefined) {
-      this.answerFor({ ...result, outcome });
+      this.#answer({ ...result, outcome });
       return;
     }
     this.#inHand = { ...result, outcome };
-    void keeping.then(kept => this.answerFor({ ...kept, outcome }));
+    void keeping.then(kept => this.#answer({ ...kept, outcome }));
+  }
+
+  /** Whoever listened for the end of the call failed at it: that is told, and changes nothing else. */
+  #listenerThrew(error: unknown): void {
+    if (!this.#turn.watched) return;
+    const { toolName } = this.#context;
+    const message = `a listener of the signal of a call of "${toolName}" threw: ${messageOf(error)}`;
+    this.#turn.tellFailure(message);
   }
 
   /** What is read of a long result is not kept once more. */
@@ -313,7 +349,7 @@ export class RunningCall {
 
   #threw(error: unknown): void {
     if (this.#isSettled) this.#late(true);
-    else this.answerFor(this.#aborted?.result ?? answered('failed', messageOf(error)));
+    else this.#answer(this.#aborted?.result ?? answered('failed', messageOf(error)));
   }
 
   #late(isError: boolean): void {
@@ -355,14 +391,6 @@ class CallContext implements MiddlewareCall {
   get signal(): AbortSignal {
     return this.#running.signal;
   }
-}
-
-/** What a plain return is in the hands of middlewares: parts, and nothing for nothing. */
-function asToolResult(returned: ToolReturn): ToolResult {
-  if (returned === undefined || returned === null || returned === '') return toolResult([]);
-  if (typeof returned === 'string') return toolResult(returned);
-  if (returned instanceof Error) return toolResult(messageOf(returned), { isError: true });
-  return toolResult([{ type: 'json', value: returned }]);
 }
 
 function isThenable(value: unknown): value is PromiseLike<ToolReturn> {

@@ -9,7 +9,7 @@ import type { TurnEvent } from '../events/events.ts';
 import type { JournalEntry } from '../journal/journal.ts';
 import type { JSONValue, Message } from '../model/model.ts';
 import type { BudgetShare } from './budget.ts';
-import type { Deadlines, PausableDeadline } from './deadlines.ts';
+import type { Deadline, Deadlines } from './deadlines.ts';
 import type { Interruption } from './interruption.ts';
 import type { OutputContract } from './output.ts';
 
@@ -55,7 +55,7 @@ export interface TurnContext {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
   /** The turn's own time. */
-  readonly turnTimer: PausableDeadline;
+  readonly turnTimer: Deadline;
   readonly interruption: Interruption;
   /** Records entries together with whatever is appended next. */
   stage(entries: readonly JournalEntry[]): void;
@@ -72,6 +72,8 @@ export interface TurnContext {
   /** Whether anybody reads events at all: nothing is made for nobody. */
   readonly watched: boolean;
   emit(event: EphemeralEvent): void;
+  /** Tells the session's readers of what went wrong beside the turn, and changed nothing of it. */
+  tellFailure(message: string): void;
   /** As `emit`, for the events that come thousands of times a step. */
   emitText(type: 'text.delta' | 'reasoning.delta', stepId: string, text: string): void;
   readonly permission: PermissionPort;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Clock, TimerHandle } from '../clock.ts';
 import { manualClock } from '../testing/manual-clock.ts';
-import { Deadlines, PausableDeadline } from './deadlines.ts';
+import { Deadlines } from './deadlines.ts';
 
 /** A clock whose timers and time are moved apart, as a platform's are when its clock is set. */
 function looseClock() {
@@ -142,11 +142,12 @@ describe('a deadline that can be paused', () => {
   it('does not count the time in which it stands still', async () => {
     const clock = manualClock();
     let reachedAt: number | undefined;
-    const deadline = new PausableDeadline(new Deadlines(clock), clock, 100, () => {
+    const deadlines = new Deadlines(clock);
+    const deadline = deadlines.set(100, () => {
       reachedAt = clock.now();
     });
     await clock.advance(40);
-    const resume = deadline.pause();
+    const resume = deadlines.pause(deadline);
     await clock.advance(10_000);
     resume();
     await clock.advance(59);
@@ -158,12 +159,13 @@ describe('a deadline that can be paused', () => {
   it('goes on once, however often it is told to, and can be paused again', async () => {
     const clock = manualClock();
     const reached: number[] = [];
-    const deadline = new PausableDeadline(new Deadlines(clock), clock, 100, () => reached.push(clock.now()));
-    const resume = deadline.pause();
+    const deadlines = new Deadlines(clock);
+    const deadline = deadlines.set(100, () => reached.push(clock.now()));
+    const resume = deadlines.pause(deadline);
     await clock.advance(10);
     resume();
     resume();
-    const again = deadline.pause();
+    const again = deadlines.pause(deadline);
     await clock.advance(1_000);
     expect(reached).toEqual([]);
     again();
@@ -175,13 +177,43 @@ describe('a deadline that can be paused', () => {
     const clock = manualClock();
     const reached: number[] = [];
     const deadlines = new Deadlines(clock);
-    const soon = new PausableDeadline(deadlines, clock, 10, () => reached.push(clock.now()));
-    const never = new PausableDeadline(deadlines, clock, Number.POSITIVE_INFINITY, () => reached.push(-1));
+    const soon = deadlines.set(10, () => reached.push(clock.now()));
+    const never = deadlines.set(Number.POSITIVE_INFINITY, () => reached.push(-1));
     await clock.advance(10);
-    soon.pause()();
-    never.pause()();
+    deadlines.pause(soon)();
+    deadlines.pause(never)();
     await clock.advance(1_000);
     expect(reached).toEqual([10]);
     expect(clock.pending).toBe(0);
+  });
+
+  it('goes on when all who stopped it let it, with the time that was left at first', async () => {
+    const clock = manualClock();
+    const reached: number[] = [];
+    const deadlines = new Deadlines(clock);
+    const deadline = deadlines.set(100, () => reached.push(clock.now()));
+    const first = deadlines.pause(deadline);
+    await clock.advance(50);
+    const second = deadlines.pause(deadline);
+    await clock.advance(50);
+    first();
+    await clock.advance(1_000);
+    expect(reached).toEqual([]);
+    second();
+    await clock.advance(100);
+    expect(reached).toEqual([1_200]);
+  });
+
+  it('never comes if it is cleared, or all deadlines end, while it stands still', async () => {
+    const clock = manualClock();
+    const reached: number[] = [];
+    const deadlines = new Deadlines(clock);
+    const [cleared, ended] = [10, 20].map(ms => deadlines.set(ms, () => reached.push(ms)));
+    const resume = [cleared!, ended!].map(deadline => deadlines.pause(deadline));
+    deadlines.clear(cleared!);
+    deadlines.end();
+    for (const goOn of resume) goOn();
+    await clock.advance(1_000);
+    expect([reached, clock.pending]).toEqual([[], 0]);
   });
 });

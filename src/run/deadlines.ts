@@ -6,10 +6,13 @@ import type { Clock, TimerHandle } from '../clock.ts';
 
 /** A deadline that was set. */
 export interface Deadline {
-  /** When it is reached, by the clock; `Infinity` for never. */
+  /** When it is reached, by the clock; `Infinity` for never, or while it is paused. */
   at: number;
   reached: () => void;
   live: boolean;
+  /** By how many it is paused, and the milliseconds that were left then. */
+  pauses: number;
+  left: number;
 }
 
 /** The longest that one platform timer is set for; a timer of more than 2^31 ms would fire at once. */
@@ -35,12 +38,15 @@ export class Deadlines {
 
   /** Calls `reached` once, `ms` from `now`, unless it is cleared before. `Infinity` never comes, nor does what is set after the end. */
   set(ms: number, reached: () => void, now: number = this.#clock.now()): Deadline {
-    const deadline: Deadline = { at: now + ms, reached, live: !this.#isOver };
-    if (deadline.live && deadline.at !== Number.POSITIVE_INFINITY) {
-      this.#open.push(deadline);
-      if (deadline.at < this.#timerAt) this.#arm(deadline.at);
-    }
+    const deadline: Deadline = { at: now + ms, reached, live: !this.#isOver, pauses: 0, left: 0 };
+    this.#add(deadline);
     return deadline;
+  }
+
+  #add(deadline: Deadline): void {
+    if (!deadline.live || deadline.at === Number.POSITIVE_INFINITY) return;
+    this.#open.push(deadline);
+    if (deadline.at < this.#timerAt) this.#arm(deadline.at);
   }
 
   clear(deadline: Deadline): void {
@@ -52,6 +58,26 @@ export class Deadlines {
     if (this.#cleared <= MOST_CLEARED || this.#cleared * 2 <= this.#open.length) return;
     this.#open = this.#open.filter(({ live }) => live);
     this.#cleared = 0;
+  }
+
+  /** Stops the time of a deadline. What it gives lets it go on, once all who stopped it have called theirs. */
+  pause(deadline: Deadline): () => void {
+    if (!deadline.live) return nothing;
+    if (deadline.pauses === 0) {
+      deadline.left = Math.max(0, deadline.at - this.#clock.now());
+      deadline.at = Number.POSITIVE_INFINITY;
+      this.#open = this.#open.filter(other => other !== deadline);
+    }
+    deadline.pauses += 1;
+    let isPaused = true;
+    return () => {
+      if (!isPaused) return;
+      isPaused = false;
+      deadline.pauses -= 1;
+      if (deadline.pauses > 0) return;
+      deadline.at = this.#clock.now() + deadline.left;
+      if (!this.#isOver) this.#add(deadline);
+    };
   }
 
   /** Lets go of the timer where nothing waits for it: a turn that may now stand still for days keeps no process alive by it. */
@@ -96,33 +122,5 @@ export class Deadlines {
     let earliest = Number.POSITIVE_INFINITY;
     for (const { live, at } of this.#open) if (live) earliest = Math.min(earliest, at);
     if (earliest < this.#timerAt) this.#arm(earliest);
-  }
-}
-
-/** A deadline whose time stands still while the turn waits for a person. */
-export class PausableDeadline {
-  readonly #deadlines: Deadlines;
-  readonly #clock: Clock;
-  readonly #reached: () => void;
-  #deadline: Deadline | undefined;
-
-  constructor(deadlines: Deadlines, clock: Clock, ms: number, reached: () => void) {
-    this.#deadlines = deadlines;
-    this.#clock = clock;
-    this.#reached = reached;
-    if (ms !== Number.POSITIVE_INFINITY) this.#deadline = deadlines.set(ms, reached);
-  }
-
-  /** Stops the time; the function that it gives lets it go on. */
-  pause(): () => void {
-    const deadline = this.#deadline;
-    if (deadline === undefined || !deadline.live) return () => {};
-    const left = Math.max(0, deadline.at - this.#clock.now());
-    this.#deadlines.clear(deadline);
-    let isPaused = true;
-    return () => {
-      if (isPaused) this.#deadline = this.#deadlines.set(left, this.#reached);
-      isPaused = false;
-    };
   }
 }

@@ -3,6 +3,8 @@
  * the turn waits with it.
  */
 
+import { guardedController } from '../guarded-signal.ts';
+
 /** What stopped the turn. */
 export type InterruptionCause =
   | { readonly kind: 'interrupted'; readonly reason: string | undefined }
@@ -14,7 +16,8 @@ export const STOPPED: unique symbol = Symbol('stopped');
 export class Interruption {
   /** A list, since there are few: it is taken from and added to in each step. */
   #listeners: ((cause: InterruptionCause) => void)[] = [];
-  readonly #controller = new AbortController();
+  /** A provider that fails at stopping has stopped nothing else. */
+  readonly #controller = guardedController(() => {});
   #cause: InterruptionCause | undefined;
 
   /** Why the turn is to stop, or `undefined` while it may go on. */

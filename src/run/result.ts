@@ -3,7 +3,7 @@
  * about what was left out. What does not fit is `limited.ts`, how a text is cut `cut.ts`, what JSON can carry `json-copy.ts`.
  */
 
-import { isToolResult, type ToolContent, type ToolReturn } from '../define/tool.ts';
+import { isToolResult, type ToolContent, type ToolResult, type ToolReturn, toolResult } from '../define/tool.ts';
 import { deepFreeze } from '../freeze.ts';
 import type { ResultCapture } from '../journal/journal.ts';
 import { base64 } from '../model/copy.ts';
@@ -81,6 +81,15 @@ function withOutput(result: ModelResult, output: ToolResultOutput): ModelResult 
 function uncarriable(problem: unknown): ModelResult {
   const why = isUncarriable(problem) ? cleanMessage(problem.message) : `reading it failed: ${messageOf(problem)}`;
   return errorResult(`the tool ran, but its result cannot be passed on: ${why}`);
+}
+
+/** What a tool gave, in the hands of middlewares: a plain return is parts, and nothing for nothing. */
+export function asToolResult(returned: ToolReturn): ToolResult {
+  if (isToolResult(returned)) return returned;
+  if (returned === undefined || returned === null || returned === '') return toolResult([]);
+  if (typeof returned === 'string') return toolResult(returned);
+  if (returned instanceof Error) return toolResult(messageOf(returned), { isError: true });
+  return toolResult([{ type: 'json', value: returned }]);
 }
 
 /** An error result with this text. */

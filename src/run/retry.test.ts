@@ -80,6 +80,17 @@ describe('whether to try again', () => {
     expect(wait(cause, 'stream_broken') !== undefined).toBe(again);
   });
 
+  it.each([
+    ['is not tried again', { type: 'mcp_tool_use', id: 'x' }, false],
+    ['is not tried again where it is an error that stays', { error: { type: 'invalid_request_error' } }, false],
+    ['is tried again where it is an error that passes', { error: { type: 'overloaded_error' } }, true],
+    ['is tried again where it is an error with a status that passes', { error: { code: 503 } }, true],
+    ['is tried again where it is no part, but garbage', 7, true],
+  ])('a part of a stream that the package cannot read %s', (_, value, again) => {
+    const cause = Object.assign(new Error('Type validation failed'), { name: 'AI_TypeValidationError', value });
+    expect(wait(cause, 'stream_broken') !== undefined).toBe(again);
+  });
+
   it('ends after the retries that are allowed', () => {
     const cause = { isRetryable: true };
     expect(retryDelay(failed(cause), 2, 2, 1, 0)).toBe(2_000);

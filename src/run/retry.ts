@@ -14,6 +14,9 @@ const PASSING_STATUSES: ReadonlySet<number> = new Set([408, 409, 425, 429]);
 /** Error types that providers send inside a stream for faults that pass. */
 const PASSING_TYPES = /overloaded|rate_limit|api_error|server_error|timeout|unavailable/i;
 
+/** The name that the packages of providers give to an error about a part of a response that is not as they know it; `value` is the part. */
+const UNREADABLE = 'AI_TypeValidationError';
+
 /** Network failures, by the code that the platform gives them: of systems, of Node's streams, of Bun. */
 const NETWORK_CODES: ReadonlySet<string> = new Set([
   ...['ECONNRESET', 'ECONNREFUSED', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'ENETUNREACH', 'EHOSTUNREACH'],
@@ -53,12 +56,20 @@ function isRetryable({ kind, cause }: { readonly kind: string; readonly cause: u
   if (said === false && status !== undefined && status < 300) return isNetworkError(cause, 0);
   if (typeof said === 'boolean') return said;
   if (kind === 'provider_error') return true;
-  if (status !== undefined) return PASSING_STATUSES.has(status) || status >= 500;
-  if (isNetworkError(cause, 0)) return true;
-  const words = errorWords(cause);
-  if (words.length > 0) return words.some(word => PASSING_TYPES.test(word));
+  const unread = field(cause, 'name') === UNREADABLE ? field(cause, 'value') : undefined;
+  // A whole part that a package does not know will be the same again, unless it is the provider's error in a shape of its own.
+  if (typeof unread === 'object' && unread !== null) return isPassing(unread) === true;
+  if (status === undefined && isNetworkError(cause, 0)) return true;
   // A stream that was under way and broke without a word is a connection that went away.
-  return kind === 'stream_broken';
+  return isPassing(cause) ?? kind === 'stream_broken';
+}
+
+/** Whether what a provider says of its error is that it passes; `undefined` where it says nothing. */
+function isPassing(cause: unknown): boolean | undefined {
+  const status = statusOf(cause);
+  if (status !== undefined) return PASSING_STATUSES.has(status) || status >= 500;
+  const words = errorWords(cause);
+  return words.length > 0 ? words.some(word => PASSING_TYPES.test(word)) : undefined;
 }
 
 /** The HTTP status: of the response, or what an error in the middle of a stream has as its code. */

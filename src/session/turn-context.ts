@@ -6,7 +6,7 @@ import type { EventHub } from '../events/event-hub.ts';
 import type { JournalStore } from '../journal/journal.ts';
 import type { JournalWriter } from '../journal/writer.ts';
 import type { EphemeralEvent, TurnContext } from '../run/context.ts';
-import { Deadlines, PausableDeadline } from '../run/deadlines.ts';
+import { Deadlines } from '../run/deadlines.ts';
 import type { OutputContract } from '../run/output.ts';
 import { modeThatReads } from './captures.ts';
 import type { GateKeeper } from './gate.ts';
@@ -35,9 +35,7 @@ export function turnContext(ports: TurnPorts, job: Job, mode: BoundMode, limits:
   const { sessionId, loopId, behaviour, middleware } = bound;
   const deadlines = new Deadlines(clock);
   const timeoutMs = limits.turnTimeoutMs;
-  const turnTimer = new PausableDeadline(deadlines, clock, timeoutMs, () =>
-    interruption.stop({ kind: 'timed_out', timeoutMs }),
-  );
+  const turnTimer = deadlines.set(timeoutMs, () => interruption.stop({ kind: 'timed_out', timeoutMs }));
   const get = (id: string) => store.getCapture(sessionId, id);
   const { captures } = state;
   const current = modeThatReads(mode, { sessionId, loopId, get, captures, resultBytes: limits.resultBytes });
@@ -57,6 +55,7 @@ export function turnContext(ports: TurnPorts, job: Job, mode: BoundMode, limits:
       return hub.watched;
     },
     emit: (event: EphemeralEvent) => hub.emit({ ...event, turnId }),
+    tellFailure: message => hub.emit({ type: 'observer.failed', message }),
     emitText: (type, stepId, text) => hub.emitText(turnId, type, stepId, text),
     permission: requests => gates.decide(turnId, interruption, requests),
     forbids: requests => gates.forbids(requests),
