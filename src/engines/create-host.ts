@@ -22,6 +22,11 @@ export interface HostOptions {
    */
   readonly keepMs?: number;
   /**
+   * How many sessions without a turn stay in memory for `keepMs` at most, each with its history and its tools; past it the one whose turn ended longest ago
+   * leaves. Default 100. With 0 each leaves at once.
+   */
+  readonly keepSessions?: number;
+  /**
    * Whether inputs and turns that were taken up before this process began are started when it begins to serve: of an engine that is not durable, which has
    * forgotten them. Default true. One process at a time may do so on a store.
    */
@@ -30,14 +35,15 @@ export interface HostOptions {
   readonly onError?: (error: unknown, ref: TurnRef | undefined) => void;
 }
 
-const OPTIONS = ['rig', 'engine', 'keepMs', 'recover', 'onError'] as const;
+const OPTIONS = ['rig', 'engine', 'keepMs', 'keepSessions', 'recover', 'onError'] as const;
 
 /**
  * Makes a host of a rig. What is asked of a session is left in its mailbox, and taken up by the process that runs its turn: this one, or another that
  * serves the same engine on the same store. Throws `DefinitionError` `invalid_option`. The rig's store and the engine are closed by whoever made them.
  */
 export function createHost(options: HostOptions): Host {
-  const { rig, engine, keepMs = 30_000, recover = true, onError } = readTyped(options, OPTIONS, 'createHost');
+  const given = readTyped(options, OPTIONS, 'createHost');
+  const { rig, engine, keepMs = 30_000, keepSessions = 100, recover = true, onError } = given;
   if (typeof rig?.begin !== 'function') throw refuseOption('rig', `"rig" must come from defineRig, not ${show(rig)}`);
   const { mailbox } = rig.store;
   if (mailbox === undefined)
@@ -49,13 +55,15 @@ export function createHost(options: HostOptions): Host {
     throw refuseOption('engine', `"engine" must be an engine, not ${show(engine)}`);
   if (typeof keepMs !== 'number' || !(keepMs >= 0))
     throw refuseOption('keepMs', `"keepMs" must be milliseconds, a number from 0, not ${show(keepMs)}`);
+  if (!(Number.isSafeInteger(keepSessions) && keepSessions >= 0))
+    throw refuseOption('keepSessions', `"keepSessions" must be a whole number from 0, not ${show(keepSessions)}`);
   if (typeof recover !== 'boolean')
     throw refuseOption('recover', `"recover" must be true or false, not ${show(recover)}`);
   if (onError !== undefined && typeof onError !== 'function')
     throw refuseOption('onError', `"onError" must be a function, not ${show(onError)}`);
   const tell = quietly(onError ?? (() => {}));
   const host = new OpenHost({
-    ...{ rig, mailbox, keepMs, recover },
+    ...{ rig, mailbox, keepMs, keepSessions, recover },
     engine: engine ?? localEngine({ clock: rig.clock }),
     onError: tell,
   });

@@ -12,6 +12,11 @@ import { show } from '../show.ts';
 
 type GateOpened = Extract<JournalRecord, { type: 'gate.opened' }>;
 
+/** What a digest takes in memory, as measured on Node 24: without a turn, for each id that it knows, and for what its gates are about. */
+const BASE_BYTES = 1_200;
+const BYTES_AN_ID = 100;
+const GATE_BYTES_A_CHARACTER = 3;
+
 export class SessionDigest {
   readonly sessionId: string;
   lastSeq = 0;
@@ -31,11 +36,18 @@ export class SessionDigest {
   readonly waiting: Map<string, string> = new Map();
   readonly decidedGates: Set<string> = new Set();
   readonly #gates = new Map<string, GateOpened>();
+  #gateBytes = 0;
   /** Calls of the open turn that have started and have no result. */
   readonly running: Set<string> = new Set();
 
   constructor(sessionId: string) {
     this.sessionId = sessionId;
+  }
+
+  /** About how much memory it takes. */
+  get bytes(): number {
+    const ids = this.inputs.size + this.waiting.size + this.decidedGates.size + this.running.size;
+    return BASE_BYTES + ids * BYTES_AN_ID + this.#gateBytes;
   }
 
   /** The gates that wait for an answer. */
@@ -102,6 +114,7 @@ export class SessionDigest {
         break;
       case 'gate.opened':
         this.#gates.set(record.gateId, record);
+        this.#gateBytes += JSON.stringify(record).length * GATE_BYTES_A_CHARACTER;
         break;
       case 'gate.resolved':
         this.#gates.delete(record.gateId);
@@ -141,21 +154,33 @@ export class SessionDigest {
   #endStep(): void {
     this.running.clear();
     this.#gates.clear();
+    this.#gateBytes = 0;
   }
 }
 
-/** How many digests are kept. */
-const MOST_DIGESTS = 10_000;
+/**
+ * How much memory the digests of a host take at most, in bytes: those of 1,250 sessions of 20 turns, or of 3,000 of one. The one that was asked for
+ * last is kept whatever it takes.
+ */
+const MOST_BYTES = 4_000_000;
 
-/** The digests of a store's sessions: what was read of a journal is not read again. */
+/** The digests of a store's sessions: what was read of a journal is not read again, as long as there is room. */
 export class Digests {
   readonly #store: JournalStore;
+  readonly #mostBytes: number;
   /** The one that was asked for last is the last. */
-  readonly #known = new Map<string, SessionDigest>();
+  readonly #known = new Map<string, { readonly digest: SessionDigest; readonly bytes: number }>();
+  #bytes = 0;
   readonly #reading = new Map<string, Promise<SessionDigest>>();
 
-  constructor(store: JournalStore) {
+  constructor(store: JournalStore, mostBytes: number = MOST_BYTES) {
     this.#store = store;
+    this.#mostBytes = mostBytes;
+  }
+
+  /** What is kept, in bytes. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   /** The session as its journal has it now. Rejects with `SessionError` `unknown_session`, and with `JournalError`. */
@@ -168,7 +193,7 @@ export class Digests {
 
   async of({ sessionId, lastSeq }: StoredSession): Promise<SessionDigest> {
     await this.#reading.get(sessionId)?.catch(() => undefined); // it may have read enough
-    const known = this.#known.get(sessionId);
+    const known = this.#known.get(sessionId)?.digest;
     if (known !== undefined && known.lastSeq >= lastSeq) return this.#keep(known);
     const reading = this.#reading.get(sessionId) ?? this.#read(known ?? new SessionDigest(sessionId));
     return reading;
@@ -211,17 +236,26 @@ export class Digests {
         digest.apply(record);
       }
     } catch (error) {
-      this.#known.delete(sessionId); // what broke off in the middle is read from the start
+      this.#forget(sessionId); // what broke off in the middle is read from the start
       throw error;
     }
     return this.#keep(digest);
   }
 
   #keep(digest: SessionDigest): SessionDigest {
-    this.#known.delete(digest.sessionId);
-    this.#known.set(digest.sessionId, digest);
-    const [oldest] = this.#known.keys();
-    if (this.#known.size > MOST_DIGESTS && oldest !== undefined) this.#known.delete(oldest);
+    const { sessionId, bytes } = digest;
+    this.#forget(sessionId);
+    this.#known.set(sessionId, { digest, bytes });
+    this.#bytes += bytes;
+    for (const oldest of this.#known.keys()) {
+      if (this.#bytes <= this.#mostBytes || oldest === sessionId) break;
+      this.#forget(oldest);
+    }
     return digest;
+  }
+
+  #forget(sessionId: string): void {
+    this.#bytes -= this.#known.get(sessionId)?.bytes ?? 0;
+    this.#known.delete(sessionId);
   }
 }

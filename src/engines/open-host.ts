@@ -33,6 +33,7 @@ export interface HostParts {
   readonly engine: Engine;
   readonly mailbox: Mailbox;
   readonly keepMs: number;
+  readonly keepSessions: number;
   readonly recover: boolean;
   readonly onError: (error: unknown, ref: TurnRef | undefined) => void;
 }
@@ -51,7 +52,7 @@ export class OpenHost implements Host {
   #closing: Promise<void> | undefined;
 
   constructor(parts: HostParts) {
-    const { rig, engine, mailbox, keepMs } = parts;
+    const { rig, engine, mailbox, keepMs, keepSessions } = parts;
     const { store, clock, gateTimeoutMs } = rig;
     this.#parts = parts;
     this.loops = Object.freeze(
@@ -60,9 +61,8 @@ export class OpenHost implements Host {
     const watch = watchOf(store, mailbox, clock);
     this.#digests = new Digests(store);
     this.#feeds = new Feeds({ store, watch, clock });
-    this.#worker = new Worker(rig, { mailbox, watch, clock, gateTimeoutMs, keepMs }, this.#feeds, ref =>
-      engine.start(ref),
-    );
+    const keeping = { mailbox, watch, clock, gateTimeoutMs, keepMs, keepSessions };
+    this.#worker = new Worker(rig, keeping, this.#feeds, ref => engine.start(ref));
   }
 
   /** How many sessions live in this process. @internal */

@@ -7,6 +7,12 @@ import type { RunOutcome, RunSignals, TurnRef } from './engine.ts';
 import type { Feeds, SessionFeed } from './feed.ts';
 import { type LiveParts, LiveSession } from './live.ts';
 
+/** What a worker is told of how it keeps sessions. */
+export interface WorkerParts extends LiveParts {
+  /** How many sessions without a turn stay in memory at most. */
+  readonly keepSessions: number;
+}
+
 /** A session that lives here, and what is to be ended with it. */
 interface Lodger {
   readonly live: LiveSession;
@@ -21,9 +27,11 @@ interface Lodger {
 
 export class Worker {
   readonly #rig: Pick<Rig, 'open' | 'store' | 'clock'>;
-  readonly #parts: LiveParts;
+  readonly #parts: WorkerParts;
   readonly #feeds: Feeds;
   readonly #lodgers = new Map<string, Lodger>();
+  /** What sends those away that have no turn: first the one whose turn ended longest ago. */
+  readonly #idle = new Map<Lodger, () => void>();
   readonly #ending = new Set<Promise<void>>();
   readonly #start: (ref: TurnRef) => Promise<void>;
   #isClosing = false;
@@ -31,7 +39,7 @@ export class Worker {
   /** `start` has a turn started that may have been before. */
   constructor(
     rig: Pick<Rig, 'open' | 'store' | 'clock'>,
-    parts: LiveParts,
+    parts: WorkerParts,
     feeds: Feeds,
     start: (ref: TurnRef) => Promise<void>,
   ) {
@@ -116,15 +124,21 @@ export class Worker {
     return lodger;
   }
 
-  /** Keeps a session whose turn is done for the next one, for a while: its tools are built. */
+  /** Keeps a session whose turn is done for the next one, for a while, where there is room: its tools are built. */
   #keep(sessionId: string, lodger: Lodger): void {
     const { clock } = this.#rig;
     const leave = (): void => {
       const ending = this.#leave(sessionId, lodger, 0).finally(() => this.#ending.delete(ending));
       this.#ending.add(ending);
     };
-    if (this.#parts.keepMs === 0) leave();
-    else lodger.timer = clock.setTimer(leave, this.#parts.keepMs);
+    const { keepMs, keepSessions } = this.#parts;
+    if (keepMs === 0) leave();
+    else {
+      lodger.timer = clock.setTimer(leave, keepMs);
+      this.#idle.set(lodger, leave);
+    }
+    const [leaveOldest] = this.#idle.values();
+    if (this.#idle.size > keepSessions) leaveOldest?.();
   }
 
   #leave(sessionId: string, lodger: Lodger, graceMs: number): Promise<void> {
@@ -141,6 +155,7 @@ export class Worker {
   }
 
   #stopTimer(lodger: Lodger): void {
+    this.#idle.delete(lodger);
     if (lodger.timer !== undefined) this.#rig.clock.clearTimer(lodger.timer);
     lodger.timer = undefined;
   }

@@ -297,7 +297,12 @@ export function titleOf(messages: readonly Message[]): string {
   const text = first === undefined ? '' : textOf(first.content as readonly UserContent[]);
   const line = text.trim().split(/\r?\n/, 1)[0] ?? '';
   // What is left of a pair that is cut in two is no character.
-  return line.length > 80 ? `${line.slice(0, 79).replace(/[\ud800-\udbff]$/, '')}…` : line;
+  return copyOf(line.length > 80 ? `${line.slice(0, 79).replace(/[\ud800-\udbff]$/, '')}…` : line);
+}
+
+/** A text of its own: engines keep the whole of a text in memory for as long as a part that was cut out of it is held. */
+function copyOf(text: string): string {
+  return JSON.parse(JSON.stringify(text)) as string;
 }
 
 /** The text of a message's parts, one after another. */

@@ -202,6 +202,10 @@ describe('a host', () => {
       "the rig's store has no mailbox",
     );
     expect(() => createHost({} as never)).toThrow('"rig" must come from defineRig, not undefined');
+    for (const keepSessions of [-1, 0.5, Number.POSITIVE_INFINITY, '1' as never]) {
+      const refused = '"keepSessions" must be a whole number from 0, not ';
+      expect(() => createHost({ rig: { begin() {}, store: memoryStore() } as never, keepSessions })).toThrow(refused);
+    }
   });
 
   it('takes up nothing for a session whose loop it does not have, and shows the session', async () => {
