@@ -7,6 +7,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^looprig$/, replacement: source('index.ts') },
+      { find: /^looprig\/store$/, replacement: source('journal/index.ts') },
       { find: /^looprig\/(postgres|sqlite)$/, replacement: source('journal/$1/index.ts') },
       { find: /^looprig\/(pg-boss|restate)$/, replacement: source('engines/$1/index.ts') },
       { find: /^looprig\/([\w/-]+)$/, replacement: source('$1/index.ts') },

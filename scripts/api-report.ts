@@ -23,6 +23,7 @@ const entries: Readonly<Record<string, string>> = {
   'looprig-restate': 'dist/engines/restate/index.d.ts',
   'looprig-server': 'dist/server/index.d.ts',
   'looprig-sqlite': 'dist/journal/sqlite/index.d.ts',
+  'looprig-store': 'dist/journal/index.d.ts',
   'looprig-testing': 'dist/testing/index.d.ts',
   'looprig-workspace': 'dist/workspace/index.d.ts',
 };

@@ -14,6 +14,7 @@ import * as report from 'looprig/report';
 import * as restate from 'looprig/restate';
 import * as server from 'looprig/server';
 import * as sqlite from 'looprig/sqlite';
+import * as store from 'looprig/store';
 import * as testing from 'looprig/testing';
 import * as workspace from 'looprig/workspace';
 import { describe, expect, it } from 'vitest';
@@ -94,6 +95,7 @@ const OTHERS: readonly string[] = [
   ...['toolError', 'toolResult'],
   ...['answersFrom', 'toUIMessages', 'engineFromUrl', 'parseMcpServer', 'traceTools'],
   ...['readSession', 'reportJson', 'viewOf', 'serverMetrics'],
+  ...['mailOfText', 'recordsOfText', 'requireGapFree', 'textOfMail', 'textOfRecords'],
   ...['assertPaired', 'collect', 'engineKitLoops', 'faultyStore', 'forever', 'manualClock', 'recordedTools'],
   ...['scriptedModel', 'standInTools'],
 ];
@@ -111,7 +113,7 @@ const readers = Object.entries(READERS);
 
 it('every exported function either reads options, or takes none', () => {
   const entries = { core, ai, config, engines, mcp, middleware, otel, pgBoss, postgres, report, restate };
-  const modules = { ...entries, server, sqlite, testing, workspace };
+  const modules = { ...entries, server, sqlite, store, testing, workspace };
   const { exports } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
   const paths = Object.keys(exports).filter(path => path !== './package.json' && !path.startsWith('./middleware/'));
   expect(Object.keys(modules)).toHaveLength(paths.length);

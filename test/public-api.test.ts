@@ -124,6 +124,16 @@ it('the PostgreSQL store exports these values and no others', async () => {
   expect(Object.keys(await import('looprig/postgres')).sort()).toEqual(['migrate', 'postgresStore']);
 });
 
+it('what stores of others need are these values and no others', async () => {
+  expect(Object.keys(await import('looprig/store')).sort()).toEqual([
+    'mailOfText',
+    'recordsOfText',
+    'requireGapFree',
+    'textOfMail',
+    'textOfRecords',
+  ]);
+});
+
 it('the SQLite store exports this value and no other', async () => {
   expect(Object.keys(await import('looprig/sqlite'))).toEqual(['sqliteStore']);
 });

@@ -1,7 +1,7 @@
 import { JournalError } from '../errors.ts';
 import type { JournalRecord } from './journal.ts';
 
-/** Every store asks this of what it is to append: the records count on from `expectedSeq`, one by one. Throws `JournalError` `store_failed`. */
+/** Asks what every store asks of what it is to append: that the records count on from `expectedSeq`, one by one. Throws `JournalError` `store_failed`. */
 export function requireGapFree(records: readonly JournalRecord[], expectedSeq: number): void {
   let expected = expectedSeq;
   for (const { seq } of records) {

@@ -5,7 +5,10 @@ import type { JournalRecord } from './journal.ts';
 import type { Mail } from './mailbox.ts';
 import { problemWithMail, problemWithRecord } from './shape.ts';
 
-/** The records of one append. Throws `JournalError` `store_failed`. */
+/**
+ * The records of one append as text: JSON, in which bytes, URLs, members that are `undefined` and numbers that JSON lacks have a notation. Throws
+ * `JournalError` `store_failed` for what no text can hold: a function, a symbol, a `Map`, a cycle.
+ */
 export function textOfRecords(records: readonly JournalRecord[], expectedSeq: number): string {
   try {
     return encodeRecords(records);
@@ -14,7 +17,10 @@ export function textOfRecords(records: readonly JournalRecord[], expectedSeq: nu
   }
 }
 
-/** The records of an append whose checksum was right, so that what cannot be read was written by another program. */
+/**
+ * The records that `textOfRecords` made a text of, frozen throughout; the first has the number `firstSeq`. Throws `JournalDamagedError`, with the place, where it
+ * is another text, or a record lacks what is relied on.
+ */
 export function recordsOfText(text: string, sessionId: string, firstSeq: number): JournalRecord[] {
   let records: JournalRecord[];
   try {
@@ -31,7 +37,7 @@ export function recordsOfText(text: string, sessionId: string, firstSeq: number)
   return records;
 }
 
-/** Throws `JournalError` `store_failed`. */
+/** A mail as text, as records are. Throws `JournalError` `store_failed`. */
 export function textOfMail(mail: Mail): string {
   try {
     return encodeMail(mail);
@@ -40,7 +46,7 @@ export function textOfMail(mail: Mail): string {
   }
 }
 
-/** Throws `JournalError` `damaged`. */
+/** The mail that `textOfMail` made a text of, frozen throughout. Throws `JournalError` `damaged`. */
 export function mailOfText(text: string, sessionId: string): Mail {
   let mail: Mail;
   try {
