@@ -1,6 +1,6 @@
 /** A call and its outcome, in words for people. */
 import type { TurnEvent } from '../index.ts';
-import { OUTCOME_WORDS } from '../report/model/format.ts';
+import { OUTCOME_WORDS, outputText } from '../report/model/format.ts';
 import { oneLine } from './safe-text.ts';
 import type { SecretFilter } from './secrets.ts';
 import type { OpenCall } from './turn-progress.ts';
@@ -42,24 +42,8 @@ export function failureLabel(call: CompletedCall, secrets: SecretFilter): string
 
 /** The beginning of what the model was told. */
 export function resultLabel({ output }: CompletedCall, secrets: SecretFilter): string {
-  const text = outputText(output);
+  const text = outputText(output, compact);
   return oneLine(text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}…` : text, secrets);
-}
-
-/** All that the model was told, as text. */
-export function outputText(output: CompletedCall['output']): string {
-  switch (output.type) {
-    case 'text':
-    case 'error-text':
-      return output.value;
-    case 'json':
-    case 'error-json':
-      return compact(output.value);
-    case 'content':
-      return output.value.map(part => (part.type === 'text' ? part.text : '')).join(' ');
-    case 'execution-denied':
-      return output.reason ?? '';
-  }
 }
 
 function compact(value: unknown): string {

@@ -8,8 +8,8 @@ import {
   type TurnEvent,
   type TurnResult,
 } from '../index.ts';
+import { outputText } from '../report/model/format.ts';
 import { mostTries } from './agent.ts';
-import { outputText } from './call-text.ts';
 import type { CommandEnd } from './command.ts';
 import { conclude, concludeWaiting } from './conclude.ts';
 import { GateDesk } from './gate-desk.ts';

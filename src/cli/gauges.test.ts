@@ -59,7 +59,7 @@ it('the gauges of a turn that has ended tell its own counts, and the most calls 
   const error = { name: 'ToolLimitError', kind: 'tool_limit', message: '' };
   progress.apply(event('turn.failed', { ...figures, error }));
   expect(finalGauges(progress, 9_999)).toEqual([
-    ...['steps 4', 'iterations 4/25', 'calls 107/100', 'parallel peak 4/8'],
+    ...['steps 4', 'iterations 3/25 (and 1 refused)', 'calls 7/100 (and 100 refused)', 'parallel peak 4/8'],
     ...['2,100 tokens: 2,100 in, 0 out', '4.2 s'],
   ]);
 });

@@ -8,6 +8,8 @@ interface Gauge {
   readonly name: string;
   readonly short: string;
   readonly used: number;
+  /** What went beyond the limit, and was refused; 0 where nothing did. */
+  readonly refused: number;
   readonly max: number | undefined;
 }
 
@@ -16,11 +18,10 @@ export const SEPARATOR = ' · ';
 
 /** The gauges of a turn that runs, in at most `width` columns where the shortest form of them fits. */
 export function liveGauges(progress: TurnProgress, now: number, width: number): string {
-  const { iterations, calls, running, limits } = progress;
+  const { running, limits } = progress;
   const gauges: readonly Gauge[] = [
-    { name: 'iterations', short: 'it', used: iterations, max: limits.iterations },
-    { name: 'calls', short: 'calls', used: calls, max: limits.calls },
-    { name: 'running', short: 'run', used: running, max: limits.parallel },
+    ...counts(progress),
+    { name: 'running', short: 'run', used: running, refused: 0, max: limits.parallel },
   ];
   const long = gauges.map(gauge => `${gauge.name} ${level(gauge)}`).join(SEPARATOR);
   const full = [long, ...tokens(progress), ...elapsed(progress, now)].join(SEPARATOR);
@@ -31,18 +32,34 @@ export function liveGauges(progress: TurnProgress, now: number, width: number): 
 
 /** The gauges of a turn that has ended, one by one. */
 export function finalGauges(progress: TurnProgress, now: number): readonly string[] {
-  const { steps, iterations, calls, peak, limits } = progress;
+  const { steps, peak, limits } = progress;
   const gauges: readonly Gauge[] = [
-    { name: 'iterations', short: 'it', used: iterations, max: limits.iterations },
-    { name: 'calls', short: 'calls', used: calls, max: limits.calls },
-    { name: 'parallel peak', short: 'peak', used: peak, max: limits.parallel },
+    ...counts(progress),
+    { name: 'parallel peak', short: 'peak', used: peak, refused: 0, max: limits.parallel },
   ];
-  const levels = gauges.map(gauge => `${gauge.name} ${level(gauge)}`);
+  const levels = gauges.map(gauge => {
+    const refused = gauge.refused === 0 ? '' : ` (and ${gauge.refused} refused)`;
+    return `${gauge.name} ${level(gauge)}${refused}`;
+  });
   return [
     `steps ${steps}`,
     ...levels,
     showTokens(progress) + showParts(progress),
     ...elapsed(progress, progress.endedAt ?? now),
+  ];
+}
+
+/** What ran of what was asked for. */
+function counts({ iterations, calls, refused, limits }: TurnProgress): readonly Gauge[] {
+  return [
+    {
+      ...{ name: 'iterations', short: 'it', max: limits.iterations },
+      ...{ used: iterations - refused.iterations, refused: refused.iterations },
+    },
+    {
+      ...{ name: 'calls', short: 'calls', max: limits.calls },
+      ...{ used: calls - refused.calls, refused: refused.calls },
+    },
   ];
 }
 

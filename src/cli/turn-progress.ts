@@ -1,5 +1,6 @@
 /** How far a turn is: a fold over its events, which all views share. */
 import type { TurnEvent, Usage } from '../index.ts';
+import { refusedOf } from '../report/model/refused.ts';
 
 /** A call that is announced and has no result yet. */
 export interface OpenCall {
@@ -47,6 +48,8 @@ export class TurnProgress {
   peak = 0;
   readonly #open = new Map<string, OpenCall>();
   #lastBatch = '';
+  #announced = { iterations: 0, calls: 0 };
+  #inLastBatch = 0;
 
   /** Calls without a result, in call order. */
   get openCalls(): readonly OpenCall[] {
@@ -56,6 +59,12 @@ export class TurnProgress {
   /** The call of this id, if it has no result yet. */
   openCall(callId: string): OpenCall | undefined {
     return this.#open.get(callId);
+  }
+
+  /** Of the iterations and calls, those of the batch that went beyond a limit: none of it ran. */
+  get refused(): { readonly iterations: number; readonly calls: number } {
+    const { iterations, calls, limits } = this;
+    return refusedOf({ iterations, calls, limits, announced: this.#announced, lastBatch: this.#inLastBatch });
   }
 
   /** Takes an event in. */
@@ -104,9 +113,12 @@ export class TurnProgress {
   }
 
   #called({ stepId, callId, toolName, input, summary }: Extract<TurnEvent, { type: 'tool.called' }>): void {
-    this.calls += 1;
-    if (stepId !== this.#lastBatch) this.iterations += 1;
+    const isFirst = stepId !== this.#lastBatch;
     this.#lastBatch = stepId;
+    this.#inLastBatch = isFirst ? 1 : this.#inLastBatch + 1;
+    this.calls += 1;
+    if (isFirst) this.iterations += 1;
+    this.#announced = { iterations: this.iterations, calls: this.calls };
     this.#open.set(callId, { callId, toolName, input, summary, startedAt: undefined, update: undefined });
   }
 

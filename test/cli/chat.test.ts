@@ -1,36 +1,13 @@
 /** Conversations in a terminal of tmux, and with a script. */
-import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { houseTools, steady, useHouse } from './house.ts';
 import { type Ended, startProgram } from './program.ts';
-import { HAS_TMUX, Tmux, type TmuxOptions, tmuxLeftOut } from './tmux.ts';
-
-const source = (path: string): string => fileURLToPath(new URL(`../../src/${path}`, import.meta.url));
+import { HAS_TMUX, type Tmux, type TmuxOptions, tmuxLeftOut } from './tmux.ts';
 
 /** A loop that measures parts until the file `go` is there, paints what it is allowed to, and repeats what else is said. */
-const CONFIG = `
-import { access } from 'node:fs/promises';
-import { setTimeout as pause } from 'node:timers/promises';
-import { defineLoop, defineTool } from '${source('index.ts')}';
-import { forever, scriptedModel } from '${source('testing/index.ts')}';
-const isThere = path => access(path).then(() => true, () => false);
-const input = { type: 'object', properties: { part: { type: 'string' } }, required: ['part'] };
-const measure = defineTool({
-  name: 'measure', description: 'Measures a part.', input,
-  summary: ({ part }) => 'the ' + part + ' of the house',
-  execute: async ({ part }, { signal }) => {
-    for (; !(await isThere('go')); signal.throwIfAborted()) await pause(20);
-    return part + ': 4 m';
-  },
-});
-const paint = defineTool({
-  name: 'paint', description: 'Paints a part.', input,
-  access: ({ part }) => [{ action: 'house.paint', target: part, description: 'paint the ' + part + ' red' }],
-  summary: ({ part }) => 'the ' + part + ', red',
-  execute: ({ part }) => part + ' is red',
-});
+const CONFIG = `${houseTools()}
 const call = (tool, parts) => ({ text: 'I ' + tool + '.', calls: parts.map(part => ({ tool, input: { part } })) });
 const model = scriptedModel(forever(({ prompt }) => {
   if (prompt.at(-1)?.role === 'tool') return { text: 'It is done.' };
@@ -45,31 +22,16 @@ export default defineLoop({
 });
 `;
 
-let folder: string;
-
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'looprig-chat-'));
-  await writeFile(join(folder, 'looprig.config.ts'), CONFIG);
-  await writeFile(join(folder, 'looprig'), `#!/bin/sh\nexec '${process.execPath}' '${source('cli/main.ts')}' "$@"\n`);
-  await chmod(join(folder, 'looprig'), 0o755);
-});
-
-afterEach(() => rm(folder, { recursive: true, force: true }));
+const house = useHouse(CONFIG);
 
 const CHAT = 'looprig chat --loop .';
 const IDLE = 'act › say what is to be done, or /help';
 const WORKING = 'running 3/3';
 const ASKED = '(?: help) ›';
 
-const store = (): string => join(folder, 'sessions.db');
-
 /** A conversation in a window of its own, at its first prompt. */
-async function open(line = CHAT, { env, ...size }: Partial<TmuxOptions> = {}): Promise<Tmux> {
-  const terminal = await Tmux.open(line, {
-    ...size,
-    cwd: folder,
-    env: { LOOPRIG_STORE: store(), PATH: `${folder}:${process.env.PATH}`, ...env },
-  });
+async function open(line = CHAT, options: Partial<TmuxOptions> = {}): Promise<Tmux> {
+  const terminal = await house.open(line, options);
   try {
     await terminal.sees(/›/);
   } catch (error) {
@@ -81,17 +43,6 @@ async function open(line = CHAT, { env, ...size }: Partial<TmuxOptions> = {}): P
 
 /** Says a line. */
 const say = (terminal: Tmux, line: string): Promise<void> => terminal.type(line, 'Enter');
-
-/** Lets the tools that wait go on. */
-const go = (): Promise<void> => writeFile(join(folder, 'go'), '');
-
-/** A screen without what differs from run to run. */
-const steady = (screen: string): readonly string[] =>
-  screen
-    .replace(/\d+(\.\d+)? m?s\b/g, 'TIME')
-    .replace(/[⠀-⣿]/g, '*')
-    .replace(/\b[0-9a-f]{8}\b/g, 'SESSION')
-    .split('\n');
 
 describe.runIf(HAS_TMUX)(`a conversation in a terminal${tmuxLeftOut(28)}`, () => {
   it('has two turns, and the second prompt is recalled from what was entered before', async () => {
@@ -132,8 +83,8 @@ describe.runIf(HAS_TMUX)(`a conversation in a terminal${tmuxLeftOut(28)}`, () =>
       await say(terminal, '/quit');
       await terminal.ended();
     }
-    expect(await readFile(`${store()}.history`, 'utf8')).toBe('"remember this"\n"/quit"\n');
-    expect((await stat(`${store()}.history`)).mode & 0o777).toBe(0o600);
+    expect(await readFile(`${house.store}.history`, 'utf8')).toBe('"remember this"\n"/quit"\n');
+    expect((await stat(`${house.store}.history`)).mode & 0o777).toBe(0o600);
     await using terminal = await open(`${CHAT} --session last`);
     await terminal.sees(/› remember this\n\nYou said: remember this\n/);
     await terminal.sees(IDLE);
@@ -159,7 +110,7 @@ describe.runIf(HAS_TMUX)(`a conversation in a terminal${tmuxLeftOut(28)}`, () =>
       '› then this  waits for its turn',
       'act › half a li',
     ]);
-    await go();
+    await house.go();
     const after = steady(await terminal.sees(/You said: then this\n[\s\S]*act › half a li$/)).join('\n');
     expect(after).toMatch(/✓ measure the \w+ of the house {2}TIME\n\n› and quickly\n\nYou said: and quickly\n/);
     expect(after).toMatch(/\n\n› then this\n\nYou said: then this\n/);
@@ -262,7 +213,7 @@ describe.runIf(HAS_TMUX)(`a conversation in a terminal${tmuxLeftOut(28)}`, () =>
     await terminal.sees('running 3/8');
     await say(terminal, 'paint door');
     await terminal.type('y is');
-    await go();
+    await house.go();
     await terminal.sees('a question waits above: send this line, or empty it (Ctrl-U), to answer');
     await terminal.type('', 'C-u');
     await terminal.sees(ASKED);
@@ -273,7 +224,7 @@ describe.runIf(HAS_TMUX)(`a conversation in a terminal${tmuxLeftOut(28)}`, () =>
   it('a question whose time is over is gone, and the line is free again', async () => {
     const [before = '', loop = ''] = CONFIG.split('export default ');
     const config = `${before}const house = ${loop}export default { loops: [house], gate: { gateTimeoutMs: 3000 } };`;
-    await writeFile(join(folder, 'looprig.config.ts'), config);
+    await writeFile(join(house.folder, 'looprig.config.ts'), config);
     await using terminal = await open();
     await say(terminal, 'paint door');
     await terminal.sees(ASKED);
@@ -389,17 +340,19 @@ describe.runIf(HAS_TMUX)(`a conversation in a terminal${tmuxLeftOut(28)}`, () =>
     await using terminal = await open(line);
     await terminal.type('half');
     await terminal.sees('act › half');
-    if (how === 'SIGTERM') process.kill(Number(await readFile(join(folder, 'pid'), 'utf8')), 'SIGTERM');
+    if (how === 'SIGTERM') process.kill(Number(await readFile(join(house.folder, 'pid'), 'utf8')), 'SIGTERM');
     if (how === 'Ctrl-D') await terminal.type('', 'C-u', 'C-d');
     if (how === 'Ctrl-C') await terminal.type('', 'C-u', 'C-c', 'C-c');
     if (how === 'an error') {
-      await rm(store());
-      await writeFile(store(), 'no store any more');
+      await rm(house.store);
+      await writeFile(house.store, 'no store any more');
       await terminal.type('', 'C-u');
       await say(terminal, '/sessions');
     }
     expect(await terminal.ended()).toContain(`[status ${status}]`);
-    expect(await readFile(join(folder, 'after'), 'utf8')).toBe(await readFile(join(folder, 'before'), 'utf8'));
+    expect(await readFile(join(house.folder, 'after'), 'utf8')).toBe(
+      await readFile(join(house.folder, 'before'), 'utf8'),
+    );
   });
 
   it('in 40 columns no row is wider than the window, and wide characters are broken between', async () => {
@@ -443,7 +396,7 @@ describe.runIf(HAS_TMUX)(`a conversation in a terminal${tmuxLeftOut(28)}`, () =>
     expect(await terminal.screen()).not.toContain('very-secret');
     await say(terminal, '/quit');
     await terminal.ended();
-    expect(await readFile(`${store()}.history`, 'utf8')).toBe('"/quit"\n');
+    expect(await readFile(`${house.store}.history`, 'utf8')).toBe('"/quit"\n');
   });
 
   it('goes on after it was stopped by the shell', async () => {
@@ -467,9 +420,9 @@ describe.runIf(HAS_TMUX)(`a conversation in a terminal${tmuxLeftOut(28)}`, () =>
     await say(terminal, 'measure');
     await terminal.sees('I measure.');
     await say(terminal, 'and quickly');
-    await go();
+    await house.go();
     await terminal.sees(/\n› and quickly\nYou said: and quickly\n/);
-    await rm(join(folder, 'go'));
+    await rm(join(house.folder, 'go'));
     await say(terminal, 'measure');
     await terminal.sees(/› measure\nprompt: measure\nI measure\.\s*$/);
     await terminal.type('', 'C-c');
@@ -484,14 +437,14 @@ describe.runIf(HAS_TMUX)(`a conversation in a terminal${tmuxLeftOut(28)}`, () =>
 
 describe('a conversation with a script', () => {
   const talk = async (input: string, options: readonly string[] = []): Promise<Ended> => {
-    const args = ['chat', '--loop', folder, '--store', store(), ...options];
-    const { child, ended } = startProgram(args, { cwd: folder });
+    const args = ['chat', '--loop', house.folder, '--store', house.store, ...options];
+    const { child, ended } = startProgram(args, { cwd: house.folder });
     child.stdin.end(input);
     return ended;
   };
 
   it('has one turn a line, one after the other, and only answers on standard output', async () => {
-    await go();
+    await house.go();
     const { status, stdout, stderr } = await talk('hello\n\n/mode plan\nmeasure\nof two \\\nlines');
     expect(status).toBe(0);
     expect(stdout).toBe('You said: hello\nIt is done.\nYou said: of two \nlines\n');
@@ -522,7 +475,7 @@ describe('a conversation with a script', () => {
 
   it('keeps no history, and none beside a session that is not kept', async () => {
     await talk('hello\n');
-    await expect(stat(`${store()}.history`)).rejects.toThrow('ENOENT');
+    await expect(stat(`${house.store}.history`)).rejects.toThrow('ENOENT');
   });
 
   it('refuses a session without a store', async () => {

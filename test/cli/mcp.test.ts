@@ -17,10 +17,17 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
+/** A run in the folder with these servers. */
+const running = (servers: readonly string[], ...options: readonly string[]): readonly string[] => [
+  ...['run', 'go', '--workspace', folder],
+  ...servers.flatMap(server => ['--mcp', server]),
+  ...options,
+];
+
 describe('a server of tools', () => {
   it('is started, its tools are offered, and a call of one asks for permission', async () => {
     await using server = await serveModel([{ calls: [{ name: 'ansi_and_controls', input: {} }] }, { text: ['Done.'] }]);
-    const args = ['run', 'go', '--workspace', folder, '--model', server.model, '--mcp', ODD, '--no-store'];
+    const args = running([ODD], '--model', server.model, '--no-store');
     const allowed = await runProgram([...args, '--approve', 'all']);
     expect({ status: allowed.status, stdout: allowed.stdout }).toEqual({ status: 0, stdout: 'Done.\n' });
     const offered = (server.requests[0]!.body as { tools: { function: { name: string } }[] }).tools;
@@ -31,17 +38,7 @@ describe('a server of tools', () => {
   it('that is kept with a session is there when the session goes on', async () => {
     await using server = await serveModel([{ text: ['One.'] }, { text: ['Two.'] }]);
     const store = ['--store', join(folder, 'sessions.db')];
-    const first = await runProgram([
-      'run',
-      'go',
-      '--workspace',
-      folder,
-      '--model',
-      server.model,
-      '--mcp',
-      ODD,
-      ...store,
-    ]);
+    const first = await runProgram(running([ODD], '--model', server.model, ...store));
     expect(first.status).toBe(0);
     const second = await runProgram(['run', 'on', '--session', 'last', ...store]);
     expect({ status: second.status, stdout: second.stdout }).toEqual({ status: 0, stdout: 'Two.\n' });
@@ -51,19 +48,7 @@ describe('a server of tools', () => {
 
   it('given twice has its name before its tools, so that they can be told apart', async () => {
     await using server = await serveModel([{ text: ['Done.'] }]);
-    const args = [
-      'run',
-      'go',
-      '--workspace',
-      folder,
-      '--model',
-      server.model,
-      '--mcp',
-      ODD,
-      '--mcp',
-      ODD,
-      '--no-store',
-    ];
+    const args = running([ODD, ODD], '--model', server.model, '--no-store');
     expect((await runProgram(args)).status).toBe(0);
     const offered = (server.requests[0]!.body as { tools: { function: { name: string } }[] }).tools;
     const names = offered.map(tool => tool.function.name).filter(name => name.endsWith('_ansi_and_controls'));
@@ -77,15 +62,7 @@ describe('a server of tools', () => {
     ['http://127.0.0.1:1/mcp', /^looprig: --mcp: /],
     ['http://', /^looprig: --mcp: .*is no address/],
   ])('that does not start is one sentence and status 2: %s', async (line, sentence) => {
-    const { status, stdout, stderr } = await runProgram([
-      'run',
-      'go',
-      '--mcp',
-      line,
-      '--no-store',
-      '--workspace',
-      folder,
-    ]);
+    const { status, stdout, stderr } = await runProgram(running([line], '--no-store'));
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr).toMatch(sentence);
   });

@@ -1,36 +1,10 @@
 /** The program in a real terminal, as tmux shows it. */
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { HAS_TMUX, Tmux, type TmuxOptions, tmuxLeftOut } from './tmux.ts';
-
-const source = (path: string): string => fileURLToPath(new URL(`../../src/${path}`, import.meta.url));
+import { describe, expect, it } from 'vitest';
+import { houseTools, steady, useHouse } from './house.ts';
+import { HAS_TMUX, tmuxLeftOut } from './tmux.ts';
 
 /** A loop whose tools wait until the file `go` is there, and one whose tool asks. */
-const CONFIG = `
-import { access } from 'node:fs/promises';
-import { setTimeout as pause } from 'node:timers/promises';
-import { defineLoop, defineTool } from '${source('index.ts')}';
-import { forever, scriptedModel } from '${source('testing/index.ts')}';
-const isThere = path => access(path).then(() => true, () => false);
-const input = { type: 'object', properties: { part: { type: 'string' } }, required: ['part'] };
-const measure = defineTool({
-  name: 'measure', description: 'Measures a part.', input,
-  summary: ({ part }) => 'the ' + part + ' of the house',
-  execute: async ({ part }, { signal }) => {
-    for (; !(await isThere('go')); signal.throwIfAborted()) await pause(20);
-    if (part === 'roof') throw new Error('the roof is too high');
-    return part + ': 4 m';
-  },
-});
-const paint = defineTool({
-  name: 'paint', description: 'Paints a part.', input,
-  access: ({ part }) => [{ action: 'house.paint', target: part, description: 'paint the ' + part + ' red' }],
-  summary: ({ part }) => 'the ' + part + ', red',
-  execute: ({ part }) => part + ' is red',
-});
+const CONFIG = `${houseTools({ tooHigh: 'roof' })}
 const parts = ['roof', 'door', 'wall', 'floor', 'stairs', 'window', 'kitchen', 'cellar'];
 const says = (first, then) => scriptedModel(forever(({ prompt }) => (prompt.at(-1)?.role === 'tool' ? then : first)));
 const eight = says(
@@ -44,36 +18,7 @@ export default [make('measurer', eight), make('painter', one)];
 
 const PARTS = ['roof', 'door', 'wall', 'floor', 'stairs', 'window', 'kitchen', 'cellar'];
 
-let folder: string;
-
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'looprig-in-tmux-'));
-  await writeFile(join(folder, 'looprig.config.ts'), CONFIG);
-  await writeFile(join(folder, 'looprig'), `#!/bin/sh\nexec '${process.execPath}' '${source('cli/main.ts')}' "$@"\n`);
-  await chmod(join(folder, 'looprig'), 0o755);
-});
-
-afterEach(() => rm(folder, { recursive: true, force: true }));
-
-function open(line: string, { env, ...size }: Partial<TmuxOptions> = {}): Promise<Tmux> {
-  const store = join(folder, 'sessions.db');
-  return Tmux.open(line, {
-    ...size,
-    cwd: folder,
-    env: { LOOPRIG_STORE: store, PATH: `${folder}:${process.env.PATH}`, ...env },
-  });
-}
-
-/** Lets the tools that wait go on. */
-const go = (): Promise<void> => writeFile(join(folder, 'go'), '');
-
-/** A screen without what differs from run to run. */
-const steady = (screen: string): readonly string[] =>
-  screen
-    .replace(/\d+(\.\d+)? m?s\b/g, 'TIME')
-    .replace(/[⠀-⣿]/g, '*')
-    .replace(/\b[0-9a-f]{8}\b/g, 'SESSION')
-    .split('\n');
+const { open, go } = useHouse(CONFIG);
 
 const MEASURE = 'looprig run Measure --loop .#measurer';
 const PAINT = 'looprig run Paint --loop .#painter';
@@ -202,8 +147,8 @@ describe.runIf(HAS_TMUX)(`in a terminal of tmux${tmuxLeftOut(12)}`, () => {
     expect(lines.slice(-6)).toEqual([
       'looprig: turn stopped at a limit: the model asked for 8 tool calls, 3 are',
       'allowed in one turn: allow more with --limits calls=8',
-      '■ failed at a limit · steps 1 · iterations 1/25 · calls 8/3 · parallel peak 0/8',
-      '15 tokens: 10 in, 5 out · TIME',
+      '■ failed at a limit · steps 1 · iterations 0/25 (and 1 refused)',
+      'calls 0/3 (and 8 refused) · parallel peak 0/8 · 15 tokens: 10 in, 5 out · TIME',
       'to go on: looprig run --session SESSION "…"',
       '[status 3]',
     ]);

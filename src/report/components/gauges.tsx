@@ -19,7 +19,7 @@ export function Gauges({ turn, now }: { readonly turn: TurnView; readonly now: n
 }
 
 function GaugeBar({ gauge }: { readonly gauge: Gauge }): VNode {
-  const { label, name, used, max, peak, unit } = gauge;
+  const { label, name, used, max, peak, refused, unit } = gauge;
   const level = levelOf(gauge);
   const state = name === 'parallel' || level < NEAR ? 'calm' : level < 1 ? 'near' : 'full';
   return (
@@ -31,6 +31,7 @@ function GaugeBar({ gauge }: { readonly gauge: Gauge }): VNode {
       <span class="gauge-value">
         <strong>{amount(used, unit)}</strong>
         {max === undefined ? <span class="muted"> no limit</span> : <span class="muted"> / {amount(max, unit)}</span>}
+        {refused === undefined ? null : <span class="muted"> and {amount(refused, unit)} refused</span>}
       </span>
       <svg class="gauge-bar" width="100%" height="6" aria-hidden="true">
         <rect class="gauge-ground" width="100%" height="6" rx="3" />

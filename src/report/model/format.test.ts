@@ -51,6 +51,7 @@ describe('in words', () => {
   it('results of every kind are text', () => {
     expect(outputText({ type: 'text', value: 'a' })).toBe('a');
     expect(outputText({ type: 'json', value: { a: 1 } })).toBe('{\n  "a": 1\n}');
+    expect(outputText({ type: 'json', value: { a: 1 } }, JSON.stringify)).toBe('{"a":1}');
     expect(outputText({ type: 'execution-denied' })).toBe('');
     const picture = { type: 'file' as const, mediaType: 'image/png', data: { type: 'data' as const, data: '' } };
     expect(outputText({ type: 'content', value: [{ type: 'text', text: 'a' }, picture] })).toBe('a\n[file]');

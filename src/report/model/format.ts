@@ -57,15 +57,15 @@ export function inputText(input: readonly UserContent[]): string {
     .join('\n');
 }
 
-/** A result as the model was shown it. */
-export function outputText(output: ToolResultOutput): string {
+/** A result as the model was shown it; `json` says how a value is written. */
+export function outputText(output: ToolResultOutput, json: (value: unknown) => string = jsonText): string {
   switch (output.type) {
     case 'text':
     case 'error-text':
       return output.value;
     case 'json':
     case 'error-json':
-      return jsonText(output.value);
+      return json(output.value);
     case 'execution-denied':
       return output.reason ?? '';
     case 'content':

@@ -1,4 +1,5 @@
 /** How much of each limit a turn has used. */
+import { refusedOf } from './refused.ts';
 import type { TurnView } from './view.ts';
 
 /** One limit, and how much of it is used. */
@@ -10,17 +11,20 @@ export interface Gauge {
   readonly max?: number;
   /** The highest that it was, where that is not what is used now. */
   readonly peak?: number;
+  /** What went beyond the limit and was refused, beside what is used. Absent where nothing was. */
+  readonly refused?: number;
   readonly unit: 'count' | 'tokens' | 'ms';
 }
 
 /** The gauges of a turn as it stands at `now`. One without a limit has no `max`; time stands there only where it is limited. */
 export function gaugesOf(turn: TurnView, now: number): readonly Gauge[] {
-  const { limits, iterations, calls, running, peak, usage } = turn;
+  const { limits, running, peak, usage } = turn;
+  const { iterations, calls } = usedOf(turn);
   const atOnce =
     turn.end === undefined ? { label: 'Running', used: running, peak } : { label: 'Ran at once', used: peak };
   const gauges: readonly Gauge[] = [
-    { name: 'iterations', label: 'Iterations', used: iterations, unit: 'count', ...maxOf(limits.iterations) },
-    { name: 'calls', label: 'Calls', used: calls, unit: 'count', ...maxOf(limits.calls) },
+    { name: 'iterations', label: 'Iterations', ...iterations, unit: 'count', ...maxOf(limits.iterations) },
+    { name: 'calls', label: 'Calls', ...calls, unit: 'count', ...maxOf(limits.calls) },
     { name: 'parallel', ...atOnce, unit: 'count', ...maxOf(limits.parallel) },
     { name: 'tokens', label: 'Tokens', used: usage.totalTokens, unit: 'tokens', ...maxOf(limits.tokens) },
   ];
@@ -29,6 +33,20 @@ export function gaugesOf(turn: TurnView, now: number): readonly Gauge[] {
     ...gauges,
     { name: 'time', label: 'Time', used: runningTime(turn, now), unit: 'ms', max: limits.turnTimeoutMs },
   ];
+}
+
+/** Iterations and calls, without the batch that went beyond a limit. */
+function usedOf({ iterations, calls, limits, steps }: TurnView): Record<'iterations' | 'calls', Amount> {
+  const batches = steps.flatMap(step => (step.calls.length === 0 ? [] : [step.calls.length]));
+  const announced = { iterations: batches.length, calls: batches.reduce((sum, size) => sum + size, 0) };
+  const refused = refusedOf({ iterations, calls, limits, announced, lastBatch: batches.at(-1) ?? 0 });
+  return { iterations: amountOf(iterations, refused.iterations), calls: amountOf(calls, refused.calls) };
+}
+
+type Amount = Pick<Gauge, 'used' | 'refused'>;
+
+function amountOf(count: number, refused: number): Amount {
+  return refused === 0 ? { used: count } : { used: count - refused, refused };
 }
 
 function maxOf(max: number | undefined): { readonly max?: number } {
