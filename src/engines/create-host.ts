@@ -31,7 +31,7 @@ export interface HostOptions {
    * forgotten them. Default true. One process at a time may do so on a store.
    */
   readonly recover?: boolean;
-  /** Told of a run that failed and is tried again, and of what failed without anybody who waits for it. What it throws is ignored. Default: nobody is. */
+  /** Told of a run that failed and is tried again, of an answer that was taken and does not fit the tools of this process (`GateError`), and of what failed without anybody who waits for it. What it throws is ignored. Default: nobody is. */
   readonly onError?: (error: unknown, ref: TurnRef | undefined) => void;
 }
 

@@ -58,6 +58,10 @@ export class SessionDigest {
     });
   }
 
+  hasGate(gateId: string): boolean {
+    return this.#gates.has(gateId);
+  }
+
   /** Whether something is still to be done about an input or a turn that the journal has. */
   isOpen(id: string): boolean {
     return this.turnId === id || this.waiting.has(id);
@@ -201,12 +205,24 @@ export class Digests {
 
   /** The gates that wait in the session and in its delegates' sessions. */
   async gates(digest: SessionDigest): Promise<readonly PendingGate[]> {
-    const gates = [...digest.gates];
-    for (const callId of digest.running) {
-      const stored = await this.#store.find(childIdOf(digest.sessionId, callId));
-      if (stored !== undefined) gates.push(...(await this.gates(await this.of(stored))));
-    }
+    const gates: PendingGate[] = [];
+    for await (const session of this.#family(digest)) gates.push(...session.gates);
     return gates;
+  }
+
+  /** Whose gate it is: the session's, or one of its delegates'. */
+  async holderOf(digest: SessionDigest, gateId: string): Promise<SessionDigest | undefined> {
+    for await (const session of this.#family(digest)) if (session.hasGate(gateId)) return session;
+    return undefined;
+  }
+
+  /** The session, and those of its delegates that run. */
+  async *#family(digest: SessionDigest): AsyncGenerator<SessionDigest> {
+    yield digest;
+    for (const callId of [...digest.running]) {
+      const stored = await this.#store.find(childIdOf(digest.sessionId, callId));
+      if (stored !== undefined) yield* this.#family(await this.of(stored));
+    }
   }
 
   /** A session in a list. One whose journal cannot be read is listed as damaged. */

@@ -3,11 +3,11 @@
  * turn that only waits.
  */
 import type { Clock, TimerHandle } from '../clock.ts';
-import { JournalError } from '../errors.ts';
+import { type GateError, JournalError } from '../errors.ts';
 import type { Mailbox, WatchStore } from '../journal/mailbox.ts';
 import type { TurnResult } from '../run/outcome.ts';
 import type { Session } from '../session/session.ts';
-import type { RunOutcome, RunSignals } from './engine.ts';
+import type { RunOutcome, RunSignals, TurnRef } from './engine.ts';
 import { takeMails } from './mail-round.ts';
 
 /** What live sessions have in common. */
@@ -18,6 +18,8 @@ export interface LiveParts {
   readonly gateTimeoutMs: number;
   /** How long a turn that waits stays in memory, in milliseconds. */
   readonly keepMs: number;
+  /** Told of an answer that its host took and the session cannot take. */
+  readonly onRefusal: (error: GateError, ref: TurnRef) => void;
 }
 
 /** How often a running turn is looked at for what it does not tell: that its delegates wait, or that their gates are there. */
@@ -77,7 +79,7 @@ export class LiveSession {
       if (isOver) return;
       if (timer !== undefined) clock.clearTimer(timer);
       if (isAwaited) round();
-      if (!session.driver.isWaiting) waitingSince = undefined;
+      if (!session.driver.isWaiting || session.driver.moveOn()) waitingSince = undefined;
       else {
         waitingSince ??= clock.now();
         if (clock.now() - waitingSince >= keepMs) void this.#leaveWaiting(turnId);
@@ -140,7 +142,10 @@ export class LiveSession {
       .catch(() => {})
       .then(() => {
         this.#hasNews = false;
-        return takeMails(this.session, this.#parts.mailbox, turnId);
+        const { mailbox, onRefusal } = this.#parts;
+        return takeMails(this.session, mailbox, turnId, error =>
+          onRefusal(error, { sessionId: this.session.id, turnId }),
+        );
       });
     this.#rounds = next;
     next.catch(() => {}); // whoever waits for it is told

@@ -13,14 +13,19 @@ export interface MailRound {
 
 /**
  * Goes through the session's mails, in the order of posting. `turnId` is the turn that is to run, or runs: what is said to a turn is for it. Rejects where
- * the journal or the mailbox fails; then the mails are there for the next round.
+ * the journal or the mailbox fails; then the mails are there for the next round. `onRefusal` is told of an answer that cannot be taken: its gate waits for another.
  */
-export async function takeMails(session: Session, mailbox: Mailbox, turnId: string): Promise<MailRound> {
+export async function takeMails(
+  session: Session,
+  mailbox: Mailbox,
+  turnId: string,
+  onRefusal: (error: GateError) => void,
+): Promise<MailRound> {
   const mails = await mailbox.read(session.id);
   const over: string[] = [];
   let isWaiting = false;
   for (const mail of mails) {
-    if (await takeMail(session, mail, turnId)) over.push(mail.mailId);
+    if (await takeMail(session, mail, turnId, onRefusal)) over.push(mail.mailId);
     else if (mail.content.type === 'answer') isWaiting = true;
   }
   if (over.length > 0) {
@@ -31,7 +36,12 @@ export async function takeMails(session: Session, mailbox: Mailbox, turnId: stri
 }
 
 /** Does what a mail asks for, if it is not done; gives whether nothing is left to do about it. */
-async function takeMail(session: Session, { content }: Mail, turnId: string): Promise<boolean> {
+async function takeMail(
+  session: Session,
+  { content }: Mail,
+  turnId: string,
+  onRefusal: (error: GateError) => void,
+): Promise<boolean> {
   const { driver } = session;
   switch (content.type) {
     case 'submit':
@@ -52,7 +62,7 @@ async function takeMail(session: Session, { content }: Mail, turnId: string): Pr
       driver.interrupt(content.turnId, content.reason);
       return false;
     case 'answer':
-      return takeAnswer(session, content.gateId, content.answer as GateAnswer);
+      return takeAnswer(session, content.gateId, content.answer as GateAnswer, onRefusal);
     case 'mode':
       await session.setMode(content.mode).catch(ignoreRefusal);
       return true;
@@ -61,12 +71,18 @@ async function takeMail(session: Session, { content }: Mail, turnId: string): Pr
   }
 }
 
-async function takeAnswer(session: Session, gateId: string, answer: GateAnswer): Promise<boolean> {
+async function takeAnswer(
+  session: Session,
+  gateId: string,
+  answer: GateAnswer,
+  onRefusal: (error: GateError) => void,
+): Promise<boolean> {
   try {
     await session.answer(gateId, answer);
     return true;
   } catch (error) {
     if (!GateError.is(error)) throw error;
+    if (error.kind === 'invalid_answer') onRefusal(error);
     return error.kind !== 'unknown_gate' || session.driver.openTurnId === undefined;
   }
 }

@@ -61,7 +61,7 @@ export class OpenHost implements Host {
     const watch = watchOf(store, mailbox, clock);
     this.#digests = new Digests(store);
     this.#feeds = new Feeds({ store, watch, clock });
-    const keeping = { mailbox, watch, clock, gateTimeoutMs, keepMs, keepSessions };
+    const keeping = { mailbox, watch, clock, gateTimeoutMs, keepMs, keepSessions, onRefusal: parts.onError };
     this.#worker = new Worker(rig, keeping, this.#feeds, ref => engine.start(ref));
   }
 
@@ -341,15 +341,14 @@ export class OpenHost implements Host {
   }
 
   /**
-   * Other arguments are looked at by the tool itself: that of the session where it lives here, else one that is built for it. A delegate's gate is
-   * left to the process that runs it.
+   * Other arguments are looked at by the tool itself: that of the session or of its delegate where it lives here, else one that is built for it.
    */
   async #checkEdit(digest: SessionDigest, gateId: string, answer: GateAnswer): Promise<void> {
-    const { sessionId } = digest;
-    if (!digest.gates.some(gate => gate.gateId === gateId)) return;
-    const live = this.#worker.find(sessionId);
-    if (live !== undefined) return live.driver.check(gateId, answer);
-    const session = await this.#parts.rig.open({ sessionId });
+    const live = this.#worker.find(digest.sessionId);
+    if (live?.gates.some(gate => gate.gateId === gateId)) return live.driver.check(gateId, answer);
+    const asks = await this.#digests.holderOf(digest, gateId);
+    if (asks === undefined) return; // decided meanwhile: the mailbox has the first answer
+    const session = await this.#parts.rig.open({ sessionId: asks.sessionId });
     try {
       await session.driver.check(gateId, answer);
     } finally {

@@ -36,11 +36,23 @@ const TASK = {
 
 const OPTIONS = ['description', 'name', 'input', 'prompt', 'limits', 'maxDepth'] as const;
 
-const maxDepths = new WeakMap<ToolDefinition, number>();
+interface Delegate {
+  readonly loop: LoopDefinition;
+  readonly maxDepth: number;
+}
+
+const delegates = new WeakMap<ToolDefinition, Delegate>();
 
 /** The depth at which a definition is not offered any more; Infinity for one that is no delegate. */
 export function maxDepthOf(definition: ToolDefinition): number {
-  return maxDepths.get(definition) ?? Number.POSITIVE_INFINITY;
+  return delegates.get(definition)?.maxDepth ?? Number.POSITIVE_INFINITY;
+}
+
+/** The loop of this name that `caller` may delegate to. Of several, that of the same behaviour. */
+export function delegateOf(caller: LoopDefinition, name: string, policyRevision: string): LoopDefinition | undefined {
+  const loops = caller.tools().flatMap(tool => delegates.get(tool)?.loop ?? []);
+  const named = loops.filter(loop => loop.name === name);
+  return named.find(loop => loop.policyRevision === policyRevision) ?? named[0];
 }
 
 /**
@@ -76,7 +88,7 @@ export function delegate<const Schema extends SchemaLike = typeof TASK>(
         delegation.run({ loop, message: message(given), ...(limits === undefined ? {} : { limits }) }, call),
     }),
   });
-  maxDepths.set(definition, maxDepth);
+  delegates.set(definition, { loop, maxDepth });
   return definition;
 }
 

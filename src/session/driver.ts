@@ -3,10 +3,11 @@
  */
 import type { JournalWriter } from '../journal/writer.ts';
 import type { UserMessage } from '../model/model.ts';
-import { type GateKeeper, MOVED_ON } from './gate.ts';
+import { type GateKeeper, MOVED_ON, type PendingGate } from './gate.ts';
 import type { GateAnswer } from './gate-answer.ts';
 import type { OpenTurn, SessionState } from './history.ts';
 import type { Inbox, Job } from './inbox.ts';
+import type { Session } from './session.ts';
 import type { Turn } from './turn.ts';
 import type { TurnLimits } from './turn-limits.ts';
 
@@ -16,6 +17,8 @@ export interface DriverParts {
   readonly inbox: Inbox;
   readonly gates: GateKeeper;
   readonly writer: JournalWriter;
+  /** The delegates that run. */
+  readonly children: ReadonlySet<Session>;
   active(): Job | undefined;
   isWaiting(): boolean;
   start(job: Job, unfinished?: OpenTurn): Turn;
@@ -118,8 +121,29 @@ export class SessionDriver {
     else if (active()?.turnId === turnId) active()?.interruption.stop({ kind: 'interrupted', reason });
   }
 
+  /**
+   * Ends the running turn, which only waits, if its user has said something else since it asked: that came while the turn was outside of memory. What was
+   * said before it asked goes on waiting for its end.
+   */
+  moveOn(): boolean {
+    const { state, inbox, active } = this.#parts;
+    const gates = this.#openGates;
+    if (!this.isWaiting || gates.length === 0) return false;
+    const asked = Math.max(...gates.map(({ openedAt }) => openedAt));
+    if (!inbox.waiting.some(turnId => (state.waiting.get(turnId)?.at ?? asked) > asked)) return false;
+    active()?.interruption.stop({ kind: 'interrupted', reason: MOVED_ON });
+    return true;
+  }
+
+  get #openGates(): readonly PendingGate[] {
+    const { gates, children } = this.#parts;
+    return [...gates.pending, ...[...children].flatMap(child => child.gates)];
+  }
+
   /** Looks whether an answer could be taken, and decides nothing. Rejects with `GateError` as `session.answer` would. */
   check(gateId: string, answer: GateAnswer): Promise<void> {
-    return this.#parts.gates.check(gateId, answer);
+    const { gates, children } = this.#parts;
+    const child = [...children].find(one => one.gates.some(gate => gate.gateId === gateId));
+    return child === undefined ? gates.check(gateId, answer) : child.driver.check(gateId, answer);
   }
 }

@@ -51,6 +51,19 @@ export async function foldJournal(store: JournalStore, sessionId: string): Promi
   return { state, lastSeq, ran: trail.steps };
 }
 
+/** What a session was opened as. */
+export type OpenedState = Pick<SessionState, 'loop' | 'policyRevision' | 'parent'>;
+
+/** What a session was opened as, from the first of its records; `undefined` where the store has none. */
+export async function openedState(store: JournalStore, sessionId: string): Promise<OpenedState | undefined> {
+  for await (const record of store.read(sessionId, 1)) {
+    const state = new SessionState();
+    applyTo(state, record, sessionId);
+    return state;
+  }
+  return undefined;
+}
+
 function applyTo(state: SessionState, record: JournalRecord, sessionId: string): void {
   requireKnown(record, sessionId);
   try {

@@ -11,12 +11,12 @@ import { newId } from '../ids.ts';
 import type { JournalEntry, JournalStore, StoredSession } from '../journal/journal.ts';
 import { JournalWriter } from '../journal/writer.ts';
 import type { Message } from '../model/model.ts';
-import { maxDepthOf } from './delegate.ts';
+import { delegateOf, maxDepthOf } from './delegate.ts';
 import { delegationOf, type Parentage } from './delegation.ts';
 import type { GateOptions } from './gate-options.ts';
 import { SessionState } from './history.ts';
 import { type CheckedHistory, checkHistory, type HistoryRepair } from './imported-history.ts';
-import { foldJournal, type RestoredState } from './restore.ts';
+import { foldJournal, type OpenedState, openedState, type RestoredState } from './restore.ts';
 import { Session } from './session.ts';
 import { openWorkspace } from './workspace.ts';
 
@@ -49,7 +49,7 @@ export interface RigOptions<Loops extends readonly LoopDefinition[]> {
 export interface OpenOptions<LoopName extends string> {
   /** The loop to run; needed where the rig has several and the session is new. */
   readonly loop?: LoopName;
-  /** The session to restore. Without it a new one is opened. */
+  /** The session to restore; that of a delegate too. Without it a new one is opened. */
   readonly sessionId?: string;
   /**
    * What to do with a turn that another process left unfinished: `auto` takes it up at once (`session.turn` is its handle), `manual` leaves
@@ -215,7 +215,7 @@ export class OpenRig {
   }
 
   async #restore(sessionId: string, options: OpenOptions<string>): Promise<Session> {
-    const { loops, store } = this.#rig;
+    const { store } = this.#rig;
     if (options.history !== undefined) throw invalid('"history" is for a new session: leave out "sessionId"');
     if ((await store.find(sessionId)) === undefined) {
       throw new SessionError('unknown_session', `there is no session ${show(sessionId)} in this store`);
@@ -228,9 +228,17 @@ export class OpenRig {
         `session ${sessionId} runs the loop "${state.loop}", not "${options.loop}"`,
       );
     }
-    const session = await this.#take(pickLoop(loops, state.loop), sessionId, restored, options.extraTools);
+    const session = await this.#take(await this.#loopOf(state), sessionId, restored, options.extraTools);
     if (options.resume === 'auto' && session.unfinished !== undefined) session.resume();
     return session;
+  }
+
+  /** The loop of a session: a delegate's is found with the loop that delegates, whose rig need not list it. */
+  async #loopOf({ loop, policyRevision, parent }: OpenedState): Promise<LoopDefinition> {
+    const { loops, store } = this.#rig;
+    const opened = parent === undefined ? undefined : await openedState(store, parent.sessionId);
+    const caller = opened === undefined ? undefined : await this.#loopOf(opened);
+    return (caller && delegateOf(caller, loop, policyRevision)) ?? pickLoop(loops, loop);
   }
 
   /** A session as its journal has it, under a definition that may have changed. */

@@ -128,7 +128,7 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
     this.#gates = gates;
     this.#inbox = inbox;
     this.driver = new SessionDriver({
-      ...{ state, inbox, gates, writer },
+      ...{ state, inbox, gates, writer, children: parts.children },
       active: () => this.#active,
       isWaiting: () => this.#isWaiting(),
       start: (job, unfinished) => this.#start(job, unfinished),
