@@ -27,13 +27,16 @@ export class BoundTool {
   readonly #schema: ResolvedSchema;
   readonly #live: LiveTool<unknown>;
   readonly #owner: { readonly sessionId: string; readonly loopId: string };
+  readonly #renew: (() => BoundTool | undefined) | undefined;
 
+  /** `renew` gives the tool that takes its place, where it says something else of itself by now. */
   constructor(
     info: BoundToolInfo,
     definition: string,
     schema: ResolvedSchema,
     live: LiveTool<unknown>,
     owner: { readonly sessionId: string; readonly loopId: string },
+    renew?: () => BoundTool | undefined,
   ) {
     this.info = info;
     this.definition = definition;
@@ -41,7 +44,13 @@ export class BoundTool {
     this.#schema = schema;
     this.#live = live;
     this.#owner = owner;
+    this.#renew = renew;
     Object.freeze(this);
+  }
+
+  /** The tool as it is by now: one of a toolset may say something else of itself than when it was bound. @internal */
+  get current(): BoundTool {
+    return this.#renew?.() ?? this;
   }
 
   /** What the tool says about itself, read from the live tool. */
@@ -94,6 +103,12 @@ export function boundMode(mode: Omit<ModeDefinition, 'tools'>, tools: readonly B
     tools: Object.freeze([...tools]),
     tool: (toolName: string) => byName.get(toolName),
   });
+}
+
+/** A mode as its tools are by now; the same one where none of them has changed. */
+export function currentMode(mode: BoundMode): BoundMode {
+  const tools = mode.tools.map(tool => tool.current);
+  return tools.every((tool, index) => tool === mode.tools[index]) ? mode : boundMode(mode, tools);
 }
 
 /** A loop definition joined to a session: what a turn runs on. */

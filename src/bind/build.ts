@@ -14,6 +14,9 @@ export interface Owner {
   readonly loopId: string;
 }
 
+/** What a toolset's tool says it is, as it was read. */
+type ReadInfo = { readonly [Part in 'name' | 'description' | 'input']?: unknown };
+
 interface CheckedInfo {
   readonly name: string;
   readonly description: string;
@@ -35,18 +38,49 @@ export async function runFactory(definition: ToolDefinition, bindings: FactoryBi
 export function checkBuilt(definition: ToolDefinition, returned: unknown, owner: Owner): readonly BoundTool[] {
   const declared = definition[DECLARED];
   const live = declared === undefined ? toolsetTools(definition, returned) : [liveTool(definition, returned, 0)];
-  const infos =
-    declared === undefined
-      ? live.map((tool, index) => toolInfo(definition, tool, index))
-      : [{ ...declared, name: definition.name }];
+  const read = declared === undefined ? live.map((tool, index) => readInfo(definition, tool, index)) : undefined;
+  const infos = read?.map((info, index) => checkInfo(definition, info, index)) ?? [
+    { ...declared!, name: definition.name },
+  ];
   requireDeclaredNames(
     definition,
     infos.map(({ name }) => name),
   );
-  return infos.map(({ name, description, schema }, index) => {
-    const info = Object.freeze({ name, description, inputSchema: schema.jsonSchema });
-    return new BoundTool(info, definition.name, schema, live[index]!, owner);
+  return infos.map((info, index) => {
+    const tool = live[index]!;
+    const build = (told: CheckedInfo, renew?: () => BoundTool | undefined): BoundTool => {
+      const { name, description, schema } = told;
+      const shown = Object.freeze({ name, description, inputSchema: schema.jsonSchema });
+      return new BoundTool(shown, definition.name, schema, tool, owner, renew);
+    };
+    return build(info, read && renewal(definition, tool, index, read[index]!, build));
   });
+}
+
+/**
+ * Looks again at what a toolset's tool says of itself: gives the tool that it has become since, the same one until it changes again. It keeps
+ * its name, and what it was before where it says nothing that can be used.
+ */
+function renewal(
+  definition: ToolDefinition,
+  tool: object,
+  index: number,
+  bound: ReadInfo,
+  build: (told: CheckedInfo) => BoundTool,
+): () => BoundTool | undefined {
+  let last = bound;
+  let renewed: BoundTool | undefined;
+  return () => {
+    try {
+      const read = readInfo(definition, tool, index);
+      if (read.input === last.input && read.description === last.description) return renewed;
+      last = read;
+      renewed = build(checkInfo(definition, { ...read, name: bound.name }, index));
+    } catch {
+      // whoever calls the tool is told what is wrong with it
+    }
+    return renewed;
+  };
 }
 
 function toolsetTools(definition: ToolDefinition, returned: unknown): readonly LiveTool<unknown>[] {
@@ -83,9 +117,8 @@ function problemWithLiveTool(tool: object): string | undefined {
   return problem && `whose "${problem.field}" ${problem.reason}`;
 }
 
-/** What a toolset's tool says it is. Its `info` is read once, so that it cannot say one thing here and another to the model. */
-function toolInfo(definition: ToolDefinition, tool: object, index: number): CheckedInfo {
-  const { name, description, input } = readInfo(definition, tool, index);
+/** What a toolset's tool says it is, from one reading of its `info`, so that it cannot say one thing here and another to the model. */
+function checkInfo(definition: ToolDefinition, { name, description, input }: ReadInfo, index: number): CheckedInfo {
   if (typeof name !== 'string' || name.trim() === '') {
     throw refuse('invalid_tool_info', definition, index, `built a tool at index ${index} whose name is ${show(name)}`);
   }
@@ -106,16 +139,12 @@ function toolInfo(definition: ToolDefinition, tool: object, index: number): Chec
   }
 }
 
-function readInfo(
-  definition: ToolDefinition,
-  tool: object,
-  index: number,
-): { [Part in keyof CheckedInfo | 'input']?: unknown } {
+function readInfo(definition: ToolDefinition, tool: object, index: number): ReadInfo {
   let info: unknown;
   try {
     info = Reflect.get(tool, 'info');
     if (typeof info === 'object' && info !== null) {
-      const { name, description, input } = info as { [Part in keyof CheckedInfo | 'input']?: unknown };
+      const { name, description, input } = info as ReadInfo;
       return { name, description, input };
     }
   } catch (cause) {

@@ -130,7 +130,10 @@ export interface ToolInfo<Schema extends SchemaLike = SchemaLike> {
   readonly input: Schema;
 }
 
-/** A live tool of a toolset, which also says what it is. */
+/**
+ * A live tool of a toolset, which also says what it is. `info` is read when it is bound, and again as each turn begins: its description and its
+ * input may change meanwhile, its name stays.
+ */
 export interface ToolsetTool<Input = unknown> extends LiveTool<Input> {
   readonly info: ToolInfo;
 }

@@ -1,6 +1,6 @@
 /** A session's live tools: each calls its tool of the server, as the server has it at that moment. */
 import type { SchemaIssue, StandardSchema, Validation } from '../define/schema.ts';
-import { type AccessRequest, type ToolResult, type ToolsetTool, toolError } from '../define/tool.ts';
+import { type AccessRequest, type ToolInfo, type ToolResult, type ToolsetTool, toolError } from '../define/tool.ts';
 import type { ServerLink } from './link.ts';
 import type { ListedTool } from './listing.ts';
 import type { ResolvedMcpServer } from './options.ts';
@@ -13,20 +13,32 @@ export const MCP_CALL_ACTION = 'mcp.call';
 /** What of an error about changed arguments the new schema may take. */
 const LONGEST_SCHEMA = 600;
 
-/** Builds the live tool named `modelName`, from what was listed for the definition. */
+/** Builds the live tool named `modelName`, from what was listed for the definition; `dispose`, if there is one, is called at its end. */
 export function liveToolOf(
   server: ResolvedMcpServer,
   link: ServerLink,
   declared: ListedTool,
   modelName: string,
+  dispose?: () => Promise<void>,
 ): ToolsetTool<never> {
   const { name } = declared;
   const told = link.tool(name) ?? declared;
   const now = (): ListedTool => link.tool(name) ?? declared;
   // What was read-only once and is no longer asks; what has become so later is not believed: nobody has looked at it since.
   const isReadOnly = (): boolean => server.trustAnnotations && declared.isReadOnly && now().isReadOnly;
+  const infos = new WeakMap<ListedTool, ToolInfo>();
+  const infoOf = (listed: ListedTool): ToolInfo => {
+    const known = infos.get(listed);
+    if (known !== undefined) return known;
+    const info = { name: modelName, description: listed.description, input: inputSchema(listed, link) };
+    infos.set(listed, info);
+    return info;
+  };
   const tool: ToolsetTool<object> = {
-    info: { name: modelName, description: told.description, input: inputSchema(told, link) },
+    get info() {
+      return infoOf(now()); // as long as the list is the same, the same
+    },
+    ...(dispose === undefined ? {} : { [Symbol.asyncDispose]: dispose }),
     // A call that changes nothing may be made again too.
     idempotent: server.trustAnnotations && (told.isReadOnly || told.isIdempotent),
     ...(server.timeoutMs === undefined ? {} : { timeoutMs: server.timeoutMs }),
@@ -49,7 +61,7 @@ function accessTo(server: ResolvedMcpServer, { name, isDestructive }: ListedTool
   };
 }
 
-/** The model is told the schema of the bind; what it sends is checked against the one that the server has by then. */
+/** The model is told the schema of the turn's begin; what it sends is checked against the one that the server has by then. */
 function inputSchema(told: ListedTool, link: ServerLink): StandardSchema {
   const check = async (value: unknown): Promise<Validation> => {
     const now = link.tool(told.name) ?? told;

@@ -50,9 +50,10 @@ export async function mcpToolset(options: McpToolsetOptions): Promise<McpToolset
     produces: [...names.values()],
     async create() {
       const { link, release } = await links();
-      const live = [...tools.values()].map(tool => liveToolOf(server, link, tool, names.get(tool.name) ?? tool.name));
-      const [first, ...others] = live;
-      return first === undefined ? [] : [{ ...first, [Symbol.asyncDispose]: release }, ...others];
+      return [...tools.values()].map((tool, index) => {
+        const name = names.get(tool.name) ?? tool.name;
+        return liveToolOf(server, link, tool, name, index === 0 ? release : undefined); // one of them lets go for all
+      });
     },
   });
   for (const notice of listing.notices) server.notify(notice);

@@ -4,7 +4,7 @@
  *
  * Owns invariant 6 (its journal writer is refused when another has appended) and the second half of 7: never two turns at once.
  */
-import type { BoundLoop, BoundMode } from '../bind/bound-loop.ts';
+import { type BoundLoop, type BoundMode, currentMode } from '../bind/bound-loop.ts';
 import type { Clock } from '../clock.ts';
 import { SessionBusyError, SessionError, TurnInterruptedError } from '../errors.ts';
 import { EventHub } from '../events/event-hub.ts';
@@ -116,7 +116,7 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
     const append = (entries: readonly JournalEntry[]) => writer.append(entries);
     const gates = new GateKeeper({
       ...{ options, loopRules: bound.gate.rules, clock, state, append },
-      checkEdit: (toolName, input) => checkEdit(this.#modeOfTurn(), toolName, input),
+      checkEdit: (toolName, input) => checkEdit(currentMode(this.#modeOfTurn()), toolName, input),
       waits: () => this.#whenWaiting?.(),
     });
     const inbox = new Inbox({ hub, append, handle: job => this.#handle(job) });
@@ -460,7 +460,7 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
   /** Runs a turn to its end, or what is left of one, then the next one. Never rejects: whatever happens is the turn's result. */
   async #run(job: Job, unfinished: OpenTurn | undefined): Promise<void> {
     const { turnId, opening } = job;
-    const mode = unfinished === undefined ? this.#mode : this.#modeOfTurn();
+    const mode = currentMode(unfinished === undefined ? this.#mode : this.#modeOfTurn());
     const limits = unfinished === undefined ? effectiveLimits(mode.limits, job.limits) : limitsOf(unfinished);
     const context = turnContext(this.#ports, job, mode, limits);
     const first: JournalEntry =

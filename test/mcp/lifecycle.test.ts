@@ -186,7 +186,7 @@ it('nothing is left of a server when the bind fails after it, or its own start d
   expect(await childrenOf()).toEqual([]);
 });
 
-it('a list that changes is read again: other arguments are checked, gone tools are refused, new ones are reported', async () => {
+it('a list that changes is read again: other arguments are checked and told in the next turn, gone tools are refused, new ones are reported', async () => {
   const program = wellBehaved(
     '[{ name: "change", inputSchema: { type: "object" } }, { name: "gone", inputSchema: { type: "object" } }, { name: "other", inputSchema: { type: "object", properties: { a: { type: "string" } } } }]',
     `if (params.name !== 'change') return { content: [{ type: 'text', text: JSON.stringify(params.arguments) }] };
@@ -199,10 +199,14 @@ it('a list that changes is read again: other arguments are checked, gone tools a
   const calls = [{ tool: 'gone' }, { tool: 'other', input: { a: 'x' } }, { tool: 'other', input: { b: 1 } }];
   await using opened = await open(
     [toolset],
-    [{ calls: [{ tool: 'change' }] }, { text: 'so' }, { calls }, { text: 'done' }],
+    [{ calls: [{ tool: 'change' }] }, { calls }, { text: 'so' }, { text: 'done' }],
   );
   await collect(opened.session.submit('go'));
   await collect(opened.session.submit('on'));
+  const schemas = opened.model.requests.map(({ tools }) => tools?.find(({ name }) => name === 'other'));
+  expect(
+    schemas.map(tool => Object.keys((tool as { inputSchema: { properties: object } }).inputSchema.properties)),
+  ).toEqual([...[['a'], ['a'], ['a']], ['b']]);
   const [, gone, old, now] = outputsIn(opened.events);
   expect(gone).toEqual({
     type: 'error-text',
