@@ -52,6 +52,12 @@ describe('the repository assistant', () => {
     expect(lines).toContain('  run_command: done');
   });
 
+  it('lets no script loose on a folder that is not its own', async () => {
+    const { code, stdout, stderr } = await run('repository-assistant/main.ts', ['.'], 'y\ny\ny\n');
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain('leave yours out');
+  });
+
   it('does nothing that asks where nobody answers', async () => {
     const { code, stdout } = await run('repository-assistant/main.ts');
     expect(code).toBe(0);

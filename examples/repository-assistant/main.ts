@@ -52,8 +52,9 @@ const assistant = defineLoop({
 });
 
 const [, , given, request = 'The mean is wrong. Find out why, and mend it.'] = process.argv;
+if (given !== undefined && !process.env.ANTHROPIC_API_KEY)
+  throw new Error('without ANTHROPIC_API_KEY a script plays the model, for a folder of its own: leave yours out');
 const folder = given ?? (await smallRepository());
-
 let isInText = false;
 
 // Lines are read ahead, so that answers may be piped in; where there are none left, the answer is no.

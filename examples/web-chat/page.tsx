@@ -5,12 +5,13 @@ import {
   getToolName,
   isToolUIPart,
   lastAssistantMessageIsCompleteWithApprovalResponses,
+  type UIMessage,
 } from 'ai';
 import { useState } from 'react';
 import { createRoot } from 'react-dom/client';
 
 /** The session of this page: the one that its address names, so that loading it again goes on with it, or a new one. */
-async function openSession() {
+async function openSession(): Promise<{ id: string; messages: UIMessage[] }> {
   if (location.hash === '') {
     const headers = { 'content-type': 'application/json' };
     const begun = await fetch('/v1/sessions', { method: 'POST', headers, body: '{}' });
@@ -19,7 +20,7 @@ async function openSession() {
   return (await fetch(`/v1/chat/${location.hash.slice(1)}`)).json();
 }
 
-function Chat(start) {
+function Chat(start: { readonly id: string; readonly messages: UIMessage[] }) {
   const [draft, setDraft] = useState('');
   const chat = useChat({
     ...start,
@@ -29,10 +30,10 @@ function Chat(start) {
   });
   const isBusy = chat.status === 'submitted' || chat.status === 'streaming';
 
-  function showPart(part, index) {
+  function showPart(part: UIMessage['parts'][number], index: number) {
     if (part.type === 'text') return <p key={index}>{part.text}</p>;
     if (!isToolUIPart(part)) return null;
-    const answer = approved => () => chat.addToolApprovalResponse({ id: part.approval.id, approved });
+    const answer = (approved: boolean) => () => chat.addToolApprovalResponse({ id: part.approval?.id ?? '', approved });
     return (
       <p key={part.toolCallId}>
         <small>
@@ -78,4 +79,4 @@ function Chat(start) {
   );
 }
 
-createRoot(document.querySelector('#chat')).render(<Chat {...(await openSession())} />);
+createRoot(document.querySelector('#chat') as Element).render(<Chat {...(await openSession())} />);

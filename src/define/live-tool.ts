@@ -52,7 +52,7 @@ export interface ToolResult {
   readonly endTurn: boolean;
 }
 
-/** What a tool may return: text, anything that JSON can carry, or a `ToolResult`. Nothing at all is answered as an empty result. */
+/** What a tool may return: text, anything that JSON can carry, or a `ToolResult`. Nothing at all is an empty result, which the model reads as an error: a tool that only acts returns a word, such as `saved`. */
 // biome-ignore lint/suspicious/noConfusingVoidType: an executor that returns nothing is written as one that returns void
 export type ToolReturn = string | number | boolean | object | null | undefined | void;
 

@@ -55,7 +55,7 @@ describe('the programs of docs/server.md', () => {
   it('answer on any runtime', async () => {
     Object.assign(globalThis, rigOf([]));
     const program = await run<{ default: { fetch: (request: Request) => Promise<Response> } }>('Other runtimes');
-    const headers = { authorization: 'Bearer from-your-secrets,-and-long' };
+    const headers = { authorization: 'Bearer from-your-secrets-and-long' };
     const client = new Client('https://agent.example.com', headers, program.default.fetch);
     expect(await client.ask('GET', '/v1/loops')).toMatchObject({ status: 200 });
     const bare = new Client('https://agent.example.com', {}, program.default.fetch);
