@@ -10,20 +10,27 @@ export interface ChatAnswers {
   readonly answers: readonly PageAnswer[];
 }
 
-/** What a page asks for: that a turn goes on that failed or was interrupted, an answer to what its user says, or what follows of approvals. */
+/** What a page asks for: another answer to what its user said last on the page, an answer to what its user says, or what follows of approvals. */
 export type ChatRequest =
-  | { readonly asks: 'again' }
+  | { readonly asks: 'again'; readonly input: UserInput }
   | { readonly asks: 'input'; readonly input: UserInput }
   | ChatAnswers;
 
 /** Reads the body of a request of `useChat`. Throws `SessionError` `invalid_input` for one that says nothing to a session. */
 export function readChatRequest(body: unknown): ChatRequest {
   const messages = messagesOf(body);
-  if (field(body, 'trigger') === 'regenerate-message') return { asks: 'again' };
+  if (field(body, 'trigger') === 'regenerate-message') return { asks: 'again', input: lastInput(messages) };
   const last = answeredMessage(body, messages) ?? messages.at(-1);
   if (last?.role === 'user') return { asks: 'input', input: inputOf(last) };
   if (last?.role !== 'assistant') throw invalid("its last message must be a user's or an assistant's");
   return { asks: 'answers', message: last, answers: answersFrom(last) };
+}
+
+/** The page has left out the answer that it wants anew, and all that came after it. */
+function lastInput(messages: readonly UIMessage[]): UserInput {
+  const last = messages.findLast(({ role }) => role === 'user');
+  if (last === undefined) throw invalid("it must have a user's message, which is answered again");
+  return inputOf(last);
 }
 
 /** `useChat` names the message whose approvals it sends, which need not be the last. */

@@ -4,10 +4,9 @@ import type { UIMessageChunk } from 'ai';
 import { type ChatAnswers, readChatRequest } from '../ai/chat-request.ts';
 import { toUIMessageStream } from '../ai/ui-stream.ts';
 import type { SessionHost } from '../engines/host.ts';
-import { SessionError } from '../index.ts';
+import { SessionBusyError, SessionError } from '../index.ts';
 import { answer, json } from './answers.ts';
 import { chatMessages } from './chat-messages.ts';
-import { HttpError } from './http-error.ts';
 import { type Route, type RouteContext, route } from './route.ts';
 import { CHAT, MESSAGES } from './schemas.ts';
 import { messageText, type SseSource } from './sse.ts';
@@ -30,11 +29,9 @@ const chat = route({
     streams.requireRoom();
     const sessionId = body.id;
     const request = readChatRequest(body);
-    if (request.asks === 'again') {
-      throw new HttpError(422, 'invalid_input', 'an answer cannot be made again here: send a message');
-    }
-    if (request.asks === 'input') {
-      const { lastSeq } = await host.find(sessionId);
+    if (request.asks !== 'answers') {
+      const { lastSeq, turnId: open, isLive, state } = await host.find(sessionId);
+      if (request.asks === 'again' && open !== undefined && isLive && state !== 'waiting') throw new SessionBusyError();
       const { turnId } = await host.submit(sessionId, request.input);
       const turn = new HostTurn({ host, sessionId, turnId, after: lastSeq });
       return streams.respond(new Chunks(toUIMessageStream(turn, { session: turn })), PROTOCOL);

@@ -225,9 +225,9 @@ describe('a page that talks to a session', () => {
     expect(gated.count).toBe(1);
   });
 
-  it('goes on with a turn that failed when the page asks again, and says why it cannot with one that was answered', async () => {
+  it('goes on with a turn that failed when the page asks again, and answers anew what was answered', async () => {
     const broken = Object.assign(new Error('no'), { isRetryable: false });
-    const { rig } = benchOf([{ error: broken }, { text: 'Now.' }]);
+    const { rig, model } = benchOf([{ error: broken }, { text: 'Now.' }, { text: 'Once more.' }]);
     const session = await rig.open();
     await using server = await serveChat(() => session);
     const page = new PageChat(server.api);
@@ -236,7 +236,52 @@ describe('a page that talks to a session', () => {
     await page.regenerate();
     expect([page.status, textOf(page.last)]).toEqual(['ready', 'Now.']);
     await page.regenerate();
-    expect(page.error?.message).toContain('the last turn ended with an answer');
+    expect(page.messages.map(textOf)).toEqual(['Hi', 'Once more.']);
+    const said = model.requests.map(({ prompt }) => prompt.flatMap(message => (message.role === 'user' ? 'user' : [])));
+    expect(said).toEqual([['user'], ['user'], ['user', 'user']]);
+    expect(session.history.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant']);
+  });
+
+  it('answers an earlier message anew, and one that never reached the session', async () => {
+    const broken = Object.assign(new Error('no'), { isRetryable: false });
+    const { rig, model } = benchOf([{ text: 'One.' }, { error: broken }, { text: 'First.' }, { text: 'Third.' }]);
+    const session = await rig.open();
+    await using server = await serveChat(() => session);
+    const page = new PageChat(server.api);
+    await page.sendMessage({ text: 'A' });
+    const { id: messageId } = page.last;
+    await page.sendMessage({ text: 'B' });
+    expect(page.status).toBe('error');
+    await page.regenerate({ messageId });
+    expect(page.messages.map(textOf)).toEqual(['A', 'First.']);
+    page.messages = [...page.messages, { id: 'unsent', role: 'user', parts: [{ type: 'text', text: 'C' }] }];
+    await page.regenerate();
+    expect(page.messages.map(textOf)).toEqual(['A', 'First.', 'C', 'Third.']);
+    const asked = model.requests.map(({ prompt }) => prompt.at(-1)?.content);
+    expect(asked).toMatchObject(['A', 'B', 'A', 'C'].map(text => [{ type: 'text', text }]));
+  });
+
+  it('answers anew what waits for an approval, which is closed as denied, and refuses it while a turn runs', async () => {
+    const { rig, gated } = benchOf([{ calls: [gatedCall(1)] }, { text: 'Other.' }, { text: 'Held.', delayMs: 60_000 }]);
+    const session = await rig.open();
+    await using server = await serveChat(() => session);
+    const page = new PageChat(server.api);
+    await page.sendMessage({ text: 'Act' });
+    expect(page.openApprovals).toHaveLength(1);
+    await page.regenerate();
+    expect([page.messages.map(textOf), page.openApprovals, gated.count]).toEqual([['Act', 'Other.'], [], 0]);
+    const turn = session.submit('Held');
+    await page.regenerate();
+    expect(page.error?.message).toContain('a turn is running on this session');
+    turn.interrupt();
+    await turn.result;
+  });
+
+  it('cannot answer anew where a page has no message of its user', async () => {
+    const session = await benchOf([]).rig.open();
+    const messages = [{ id: 'a', role: 'assistant', parts: [] }];
+    const refused = chatStream(session, { messages, trigger: 'regenerate-message' });
+    await expect(refused).rejects.toMatchObject({ name: 'SessionError', kind: 'invalid_input' });
   });
 
   it('uses nothing of the messages that a page claims were said before', async () => {

@@ -79,6 +79,47 @@ describe('a page with useChat', () => {
     expect(shown(await pageAt(server, page.id))).toEqual(shown(again));
   });
 
+  it('asks for another answer: to what was answered, what failed, what waits and what was said before', async () => {
+    const broken = Object.assign(new Error('no'), { isRetryable: false });
+    await using served = hostOf([
+      ...[{ text: 'One.' }, { text: 'Two.' }, { error: broken }, { text: 'Three.' }, WRITES('a'), { text: 'Four.' }],
+      { text: 'Five.' },
+    ]);
+    await using server = await serve(served.host);
+    const page = await pageAt(server);
+    const texts = () => shown(page).map(({ parts }) => parts.join(' '));
+    await page.sendMessage({ text: 'A' });
+    const { id: messageId } = page.last;
+    await page.regenerate();
+    expect(texts()).toEqual(['A', 'Two.']);
+    await page.sendMessage({ text: 'B' });
+    expect(page.status).toBe('error');
+    await page.regenerate();
+    expect(texts()).toEqual(['A', 'Two.', 'B', 'Three.']);
+    await page.sendMessage({ text: 'C' });
+    await page.settled();
+    expect(page.openApprovals).toHaveLength(1);
+    await page.regenerate();
+    expect([page.status, ...texts().slice(4)]).toEqual(['ready', 'C', 'Four.']);
+    await page.regenerate({ messageId: page.messages[1]!.id });
+    expect(texts()).toEqual(['A', 'Five.']);
+    expect(page.messages.at(-1)?.id).not.toBe(messageId);
+    const whole = shown(await pageAt(server, page.id)).filter(({ role }) => role === 'user');
+    expect(whole.map(({ parts }) => parts.join())).toEqual(['A', 'A', 'B', 'B', 'C', 'C', 'A']);
+  });
+
+  it('is refused another answer while one is made', async () => {
+    await using served = hostOf([{ text: 'Slow.', delayMs: 60_000 }]);
+    const { client } = await direct(served.host);
+    const id = await client.begin();
+    const user = { id: 'm', role: 'user', parts: [{ type: 'text', text: 'Hi' }] };
+    const { turnId } = (await client.ask('POST', `/v1/sessions/${id}/turns`, { input: 'Hi' })).body;
+    const running = async () => (await client.ask('GET', `/v1/sessions/${id}`)).body.turnId;
+    await expect.poll(running).toBe(turnId);
+    const again = await client.ask('POST', '/v1/chat', { id, messages: [user], trigger: 'regenerate-message' });
+    expect(again).toMatchObject({ status: 409, body: { error: { kind: 'busy' } } });
+  });
+
   it('that is told of steering and files has them in its messages', async () => {
     await using served = hostOf([WRITES('a'), { text: 'Done.' }]);
     await using server = await serve(served.host);
@@ -134,10 +175,10 @@ describe('a page with useChat', () => {
     expect(await chat({ id })).toMatchObject(refused('invalid_body', 422));
     expect(await chat({ messages: [user] })).toMatchObject(refused('invalid_body', 422));
     expect(await chat({ id, messages: [{ ...user, parts: [] }] })).toMatchObject(refused('invalid_input', 422));
-    expect(await chat({ id, messages: [user], trigger: 'regenerate-message' })).toMatchObject(
+    const nothing = { id: 'm', role: 'assistant', parts: [] };
+    expect(await chat({ id, messages: [nothing], trigger: 'regenerate-message' })).toMatchObject(
       refused('invalid_input', 422),
     );
-    const nothing = { id: 'm', role: 'assistant', parts: [] };
     expect(await chat({ id, messages: [nothing] })).toMatchObject(refused('nothing_to_resume', 409));
     const approval = { type: 'tool-write', toolCallId: 'c', state: 'approval-responded', input: {} };
     const foreign = { ...nothing, parts: [{ ...approval, approval: { id: 'g', approved: true } }] };
