@@ -128,6 +128,8 @@ export interface ServeOptions extends TurnOptions {
   readonly token: string | undefined;
   /** `undefined`: turns run in this process. */
   readonly engine: string | undefined;
+  /** Lists sessions of other projects too. */
+  readonly all: boolean;
   /** This process runs no turns: workers of the engine do. */
   readonly noTurns: boolean;
 }

@@ -1,5 +1,5 @@
 /** `looprig serve` and `looprig worker`: a process that lives until it is told to end, and runs turns for others. */
-import { createHost, type Engine, engineFromUrl, type Host as TurnHost } from '../engines/index.ts';
+import { createHost, type Engine, engineFromUrl, localEngine, type Host as TurnHost } from '../engines/index.ts';
 import {
   DefinitionError,
   defineRig,
@@ -13,12 +13,16 @@ import { type Agent, agentFor } from './agent.ts';
 import { type CommandEnd, DONE } from './command.ts';
 import { discreetStore } from './discreet-store.ts';
 import type { Host } from './host.ts';
+import { lockingEngine } from './locking-engine.ts';
 import { findLoopFile } from './loop-file.ts';
 import { gateFor } from './open-session.ts';
 import type { ServeOptions, WorkerOptions } from './options.ts';
+import { projectStore } from './project-store.ts';
 import { settle } from './run-settings.ts';
 import { oneLine } from './safe-text.ts';
 import type { SecretFilter } from './secrets.ts';
+import { shortId } from './session-ids.ts';
+import { SessionInUseError } from './session-lock.ts';
 import { openStore } from './store-place.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -77,18 +81,25 @@ async function startService(
   const loop = options.loop ?? (await findLoopFile('.'));
   const agent = await agentFor({ ...settle(options, {}), loop }, options, host, secrets, 'all');
   const engine = options.engine === undefined ? undefined : await engineNamed(options.engine, secrets);
-  const store = options.noStore ? memoryStore() : (await openStore(options, host, agent.store)).store;
+  const { store, place } = options.noStore
+    ? { store: memoryStore(), place: undefined }
+    : await openStore(options, host, agent.store);
   const metrics = serverMetrics();
+  const tellWaiting = (sessionId: string): void => {
+    const shown = shortId(sessionId, []);
+    host.stderr.write(`looprig: another process works on session ${shown}: its turns run here when that has ended\n`);
+  };
+  const own = projectStore(store, { place, settings: agent.settings }, 'all' in options && options.all);
   const turns = createHost({
-    rig: rigOf(agent, discreetStore(store, secrets), options, metrics, host),
-    ...(engine !== undefined && { engine }),
+    rig: rigOf(agent, discreetStore(own, secrets), options, metrics, host),
+    engine: lockingEngine(engine ?? localEngine({ clock: host.clock }), place, id => shortId(id, []), tellWaiting),
     onError: (error, ref) => tellFailure(error, ref?.sessionId, host, secrets),
   });
   const close = async (): Promise<void> => {
     await turns.close({ graceMs: GRACE_MS });
     await engine?.close?.();
   };
-  if (engine !== undefined && !('noTurns' in options && options.noTurns)) {
+  if (!('noTurns' in options && options.noTurns)) {
     await turns.serve().catch(async error => {
       await close();
       throw error;
@@ -150,6 +161,7 @@ function adviceFor({ kind, message }: ServerError): string {
 
 /** Something went wrong that nobody waits for: it is told, and tried again. */
 function tellFailure(error: unknown, sessionId: string | undefined, { stderr }: Host, secrets: SecretFilter): void {
+  if (error instanceof SessionInUseError) return; // it is told of once, and tried often
   const where = sessionId === undefined ? '' : `session ${sessionId}: `;
   const what = LooprigError.is(error) || error instanceof Error ? error.message : String(error);
   stderr.write(`looprig: ${where}${oneLine(what, secrets)}\n`);

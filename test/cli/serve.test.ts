@@ -1,5 +1,5 @@
 /** `looprig serve` and `looprig worker`: processes that live until they are told to end. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -43,7 +43,9 @@ async function serve(args: readonly string[] = [], env: Readonly<Record<string, 
   await program.said('\n');
   await program.said('http://');
   await vi.waitFor(() => expect(said).toContain('\n'));
-  return { ...program, url: said.trim() };
+  let told = '';
+  program.child.stderr.on('data', (text: string) => (told += text));
+  return { ...program, url: said.trim(), stderr: () => told };
 }
 
 async function ask(url: string, body?: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
@@ -164,6 +166,119 @@ describe('looprig serve', () => {
       status: 2,
       stderr: `looprig: 127.0.0.1 port ${port} cannot be listened on: another program listens there: --port 0 takes one that is free\n`,
     });
+  });
+});
+
+/** A loop whose tool works until the file `go` is there. */
+const WORKER = `
+import { access } from 'node:fs/promises';
+import { setTimeout as pause } from 'node:timers/promises';
+import { defineLoop, defineTool } from '${source('index.ts')}';
+import { forever, scriptedModel } from '${source('testing/index.ts')}';
+const work = defineTool({
+  name: 'work', description: 'Works.', input: { type: 'object' },
+  execute: async (_input, { signal }) => {
+    for (; !(await access('go').then(() => true, () => false)); signal.throwIfAborted()) await pause(20);
+    return 'worked';
+  },
+});
+const model = scriptedModel(forever(({ prompt }) =>
+  prompt.at(-1)?.role === 'tool' ? { text: 'Done.' } : { calls: [{ tool: 'work', input: {} }] }));
+export default defineLoop({ name: 'worker', model, tools: [work] });
+`;
+
+describe('one session at a server and at the command line at once', () => {
+  const inFolder = (...args: readonly string[]) => runProgram(args, { cwd: folder, env: storeEnv() });
+
+  it('is refused to every other command with one sentence and status 6, while its turn runs at the server', async () => {
+    await writeFile(join(folder, 'looprig.config.ts'), `${PAINTER} export default [make('one')];`);
+    const { url, stderr } = await serve();
+    const waiting = await turnAt(url, 'Paint the door', 'waiting');
+    const { sessionId, gates } = waiting as { sessionId: string; gates: { gateId: string }[] };
+    const refusal = /^looprig: another process works on session [0-9a-f]{8}: wait until it has ended\n$/;
+    for (const args of [
+      ['run', 'more', '--session', sessionId],
+      ['chat', '--session', sessionId],
+      ['resume', sessionId],
+      ['answer', sessionId, 'yes'],
+    ]) {
+      const refused = await inFolder(...args);
+      expect({ args, ...refused }).toMatchObject({ status: 6, stdout: '', stderr: expect.stringMatching(refusal) });
+    }
+    await ask(`${url}/v1/sessions/${sessionId}/gates/${gates[0]?.gateId}`, { decision: 'approve' });
+    await vi.waitFor(
+      async () =>
+        expect(await (await ask(`${url}/v1/sessions/${sessionId}`)).json()).toMatchObject({ state: 'done', turns: 1 }),
+      { timeout: 15_000 },
+    );
+    await vi.waitFor(
+      async () =>
+        expect(await inFolder('run', 'more', '--session', sessionId, '--approve', 'all')).toMatchObject({ status: 0 }),
+      { timeout: 15_000 },
+    );
+    expect(stderr()).not.toContain('another process');
+  });
+
+  it('waits at the server while a command works on it: the server says so once, and then runs the turn', async () => {
+    await writeFile(join(folder, 'looprig.config.ts'), WORKER);
+    const { url, stderr } = await serve();
+    const running = start(['run', 'Work', '--loop', '.']);
+    await running.said('prompt: Work');
+    const [session] = await vi.waitFor(
+      async () => {
+        const { stdout } = await inFolder('sessions', '--json');
+        expect(stdout).toContain('"state":"running"');
+        return [JSON.parse(stdout) as { sessionId: string }];
+      },
+      { timeout: 15_000 },
+    );
+    const at = `${url}/v1/sessions/${session?.sessionId}`;
+    expect((await ask(`${at}/turns`, { input: 'and more' })).status).toBe(202);
+    await vi.waitFor(() => expect(stderr()).toContain('another process works on session'), { timeout: 15_000 });
+    await writeFile(join(folder, 'go'), '');
+    expect(await running.ended).toMatchObject({ status: 0, stdout: 'Done.\n' });
+    await vi.waitFor(async () => expect(await (await ask(at)).json()).toMatchObject({ state: 'done', turns: 2 }), {
+      timeout: 15_000,
+    });
+    expect(stderr().match(/another process works/g)).toHaveLength(1);
+  });
+});
+
+describe('the sessions that a server lists', () => {
+  const titles = async (url: string): Promise<readonly string[]> => {
+    const { sessions } = (await (await ask(`${url}/v1/sessions`)).json()) as { sessions: { title: string }[] };
+    return sessions.map(({ title }) => title).toSorted();
+  };
+
+  it('are those of its own folder, and with --all those of the whole store', async () => {
+    const elsewhere = join(folder, 'elsewhere');
+    await mkdir(elsewhere);
+    expect((await runProgram(['run', 'here'], { cwd: folder, env: storeEnv() })).status).toBe(0);
+    expect((await runProgram(['run', 'there'], { cwd: elsewhere, env: storeEnv() })).status).toBe(0);
+    const { url } = await serve();
+    await turnAt(url, 'at the server', 'done');
+    expect(await titles(url)).toEqual(['at the server', 'here']);
+    const all = await serve(['--all']);
+    expect(await titles(all.url)).toEqual(['at the server', 'here', 'there']);
+  });
+
+  it('are those of its own loops, which other commands go on with from anywhere', async () => {
+    await writeFile(join(folder, 'looprig.config.ts'), `${PAINTER} export default [make('one'), make('two')];`);
+    expect((await runProgram(['run', 'of looprig itself'], { cwd: folder, env: storeEnv() })).status).toBe(0);
+    const { url, child, ended } = await serve(['--approve', 'all']);
+    const { sessionId } = (await (await ask(`${url}/v1/sessions`, { loop: 'two' })).json()) as { sessionId: string };
+    await ask(`${url}/v1/sessions/${sessionId}/turns`, { input: 'at the server' });
+    await vi.waitFor(
+      async () => expect(await (await ask(`${url}/v1/sessions/${sessionId}`)).json()).toMatchObject({ state: 'done' }),
+      { timeout: 15_000 },
+    );
+    expect(await titles(url)).toEqual(['at the server']);
+    child.kill('SIGINT');
+    await ended;
+    const again = await runProgram(['run', 'again', '--session', sessionId, '--approve', 'all'], {
+      ...{ cwd: tmpdir(), env: storeEnv() },
+    });
+    expect(again).toMatchObject({ status: 0, stdout: 'Painted.\n' });
   });
 });
 

@@ -38,8 +38,16 @@ export function declareServe(command: Command, choose: Choose): void {
     .addOption(valued('--token <TEXT>', 'what requests must bring, at least 16 characters (better: LOOPRIG_TOKEN)'))
     .addOption(engineOption())
     .addOption(noTurnsOption())
+    .addOption(flag('--all', 'list the sessions of other folders and loops in the store, too'))
     .action(({ debug: _, ...flags }: Partial<ServeOptions> & { debug?: true }) => {
-      const given = { host: DEFAULT_HOST, port: DEFAULT_PORT, token: undefined, engine: undefined, noTurns: false };
+      const given = {
+        host: DEFAULT_HOST,
+        port: DEFAULT_PORT,
+        token: undefined,
+        engine: undefined,
+        noTurns: false,
+        all: false,
+      };
       if (flags.noTurns && flags.engine === undefined) {
         throw new UsageError('--no-turns leaves turns to workers: say with --engine where they are');
       }
