@@ -89,6 +89,16 @@ const READERS: Readonly<Record<string, Reader>> = {
   workspaceTools: optional({ readOnly: true }, options => workspace.workspaceTools(options)),
 };
 
+/** Methods that take options. */
+const METHODS: Readonly<Record<string, Reader>> = {
+  'rig.open': optional({ resume: 'manual' }, options => rig.open(options)),
+  'rig.sessions': optional({ limit: 1 }, options => rig.sessions(options)),
+  'session.submit': optional({ queue: 'queue' }, async options => (await rig.open()).submit('Go.', options)),
+  'session.run': optional({ queue: 'queue' }, async options => (await rig.open()).run('Go.', options)),
+  'session.steer': optional({ limits: {} }, async options => (await rig.open()).steer('Go.', options)),
+  'session.continue': optional({ limits: {} }, async options => (await rig.open()).continue(options)),
+};
+
 /** The other exported functions: what they take is a value, or what a running tool gives, which is checked where it is used. */
 const OTHERS: readonly string[] = [
   ...['assertNever', 'delegateEventOf', 'isTerminal', 'isToolResult', 'liveTool', 'memoryStore', 'recordedEvents'],
@@ -109,7 +119,7 @@ async function refusalOf({ read }: Reader, options: unknown): Promise<unknown> {
   return undefined;
 }
 
-const readers = Object.entries(READERS);
+const readers = Object.entries({ ...READERS, ...METHODS });
 
 it('every exported function either reads options, or takes none', () => {
   const entries = { core, ai, config, engines, mcp, middleware, otel, pgBoss, postgres, report, restate };

@@ -43,6 +43,11 @@ describe('opening', () => {
     [{ loops: [talker(), talker()] }, 'loops[1] repeats the name "talker"'],
     [{ loops: [talker()], stores: 1 }, 'no option "stores": it takes loops, store, workspace'],
     [{ loops: [talker()], onDrift: 'maybe' }, '"onDrift" must be'],
+    [
+      { loops: [talker()], store: 'sessions.db' },
+      '"store" must be a journal store, such as sqliteStore({ file }), not "',
+    ],
+    [{ loops: [talker()], store: { append: () => {} } }, '"store" must be a journal store'],
     [{ loops: [talker()], gate: { rules: [{ action: 'fs.write' }] } }, 'gate.rules[0]'],
   ])('refuses the options %j', (options, message) => {
     expect(() => defineRig(options as never)).toThrow(message);

@@ -1,5 +1,5 @@
 /** What is said to a session while a turn runs: queued, refused, cancelled, or folded in; and changes of its mode. */
-import { defineLoop, type Message, type Session, SessionBusyError, type Turn } from 'looprig';
+import { defineLoop, defineRig, type Message, type Session, SessionBusyError, type Turn } from 'looprig';
 import { assertPaired, collect, manualClock, type ScriptedReply, scriptedModel, scriptedTool } from 'looprig/testing';
 import { describe, expect, it } from 'vitest';
 import { expectSound, open, openLoop, reached, saying } from './cases/setup.ts';
@@ -388,6 +388,12 @@ describe('modes', () => {
     await session.setMode('');
     expect(session.mode).toBe('');
     expect(events).toMatchObject([{ type: 'mode.changed', mode: '' }]);
+  });
+
+  it('a loop without modes says that it has none', async () => {
+    const loop = defineLoop({ name: 'plain', model: scriptedModel([]) });
+    const session = await defineRig({ loops: [loop] }).open();
+    await expect(session.setMode('plan' as never)).rejects.toThrow('loop "plain" has no mode "plan": it has no modes');
   });
 
   it.each(['nope', '__proto__', 'constructor', 'Plan'])(

@@ -67,7 +67,7 @@ describe('a bound tool', () => {
 
     expect(await bound.validate({ path: 'a' })).toEqual({ value: { path: 'a' } });
     expect(await bound.validate({})).toEqual({
-      issues: [{ path: '', message: 'Instance does not have required property "path".' }],
+      issues: [{ path: '', message: 'the property "path" is missing' }],
     });
   });
 

@@ -172,6 +172,14 @@ describe('tools', () => {
     expect(refused({ tools })).toMatchObject({ kind: 'invalid_tool', field });
   });
 
+  test('of AI SDK are refused, in a list and by name, with the way to take them', () => {
+    const foreign = { description: 'Looks.', inputSchema: {}, execute: () => 'nothing' };
+
+    for (const tools of [[foreign], { look: foreign }])
+      expect(refused({ tools }).message).toMatch(/: tools of AI SDK become such by fromAISDK of "looprig\/ai"$/);
+    expect(refused({ tools: [{ look: read }] }).message).toMatch(/, not an object$/);
+  });
+
   test.each([null, 'read', read, new Set([read])])('refuses %s in place of a list', tools => {
     expect(refused({ tools })).toMatchObject({ kind: 'invalid_tool', field: 'tools' });
   });

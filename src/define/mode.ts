@@ -107,7 +107,7 @@ export function resolveTools(tools: unknown, field: string): readonly ToolDefini
   if (tools === undefined) return Object.freeze([]);
   const list = copyList(tools);
   if (list === undefined) {
-    const message = `"${field}" must be a list of tool definitions, not ${show(tools)}`;
+    const message = `"${field}" must be a list of tool definitions, not ${show(tools)}${remedyFor(tools)}`;
     throw new DefinitionError('invalid_tool', { field, message, value: tools });
   }
   list.forEach((tool, index) => {
@@ -124,13 +124,30 @@ export function problemWithDefinition(
   tool: unknown,
 ): { readonly kind: 'invalid_tool' | 'reserved_tool_name' | 'invalid_tool_name'; readonly reason: string } | undefined {
   if (!isToolDefinition(tool)) {
-    return { kind: 'invalid_tool', reason: `must come from defineTool or defineToolset, not ${show(tool)}` };
+    const reason = `must come from defineTool or defineToolset, not ${show(tool)}${remedyFor(tool)}`;
+    return { kind: 'invalid_tool', reason };
   }
   for (const name of tool.produces) {
     const problem = problemWithToolName(name);
     if (problem !== undefined) return { kind: problem.kind, reason: `cannot be used: ${problem.reason}` };
   }
   return undefined;
+}
+
+/** What to do with a tool of AI SDK, or with an object of them; empty for anything else. */
+function remedyFor(given: unknown): string {
+  const isOfAISDK = (thing: unknown): boolean => typeof thing === 'object' && thing !== null && 'inputSchema' in thing;
+  try {
+    if (![given, ...Object.values(given as object)].some(isOfAISDK)) return '';
+  } catch {
+    return '';
+  }
+  return ': tools of AI SDK become such by fromAISDK of "looprig/ai"';
+}
+
+/** The end of a sentence that says that a loop has no mode of some name. The base mode is `""`. */
+export function modesInWords(names: readonly string[]): string {
+  return names.every(name => name === '') ? 'it has no modes' : `it has ${names.map(name => `"${name}"`).join(', ')}`;
 }
 
 /** A text option, or `undefined`. Throws `DefinitionError` `invalid_option`. */

@@ -142,6 +142,8 @@ function dotted(path: ReadonlyArray<PropertyKey | StandardSchemaV1.PathSegment>)
 }
 
 function resolveJsonSchema(schema: JsonSchema): ResolvedSchema {
+  if (Object.values(schema).some(isStandardSchema))
+    throw new UnusableSchema('an object of schemas is none itself: make one of it, as z.object({ … }) does');
   const jsonSchema = objectSchema(plainCopy(schema));
   const check = checkOf(jsonSchema as JsonSchema);
   return Object.freeze({
@@ -226,8 +228,21 @@ function leaves(all: readonly OutputUnit[]): SchemaIssue[] {
       .slice(1)
       .map(token => decodeURIComponent(token).replaceAll('~1', '/').replaceAll('~0', '~'))
       .join('.'),
-    message: keyword === 'false' ? 'nothing is allowed here' : error,
+    message: inWords(keyword, error),
   }));
+}
+
+/** Sentences of the validator that say little to a model, and what is said in their place. */
+const SENTENCES: readonly (readonly [theirs: RegExp, ours: string])[] = [
+  [/^Instance does not have required property (.*)\.$/s, 'the property $1 is missing'],
+  [/^Instance type (.*?) is invalid\. Expected (.*)\.$/s, 'expected $2, not $1'],
+  [/\.$/, ''], // an issue stands in a list beside others
+];
+
+/** What a failure says, in words of its own. */
+function inWords(keyword: string, error: string): string {
+  if (keyword === 'false') return 'not allowed here';
+  return SENTENCES.reduce((text, [theirs, ours]) => text.replace(theirs, ours), error);
 }
 
 /** A value that does not fit its own schema is refused by `unevaluatedProperties: false` too, as if nobody had declared it. */

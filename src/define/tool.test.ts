@@ -101,6 +101,15 @@ describe('defineTool with create', () => {
     expect(error).toMatchObject({ kind: 'invalid_tool', field: 'sequential' });
     expect(error.message).toBe('"sequential" of tool "read" belongs on the live tool that "create" returns');
   });
+
+  test('is needed for what a tool requires', () => {
+    const error = refusal(defineTool, { name: 'read', description: 'Reads.', input, requires: ['workspace'], execute });
+
+    expect(error).toMatchObject({ kind: 'invalid_tool', field: 'requires' });
+    expect(error.message).toBe(
+      '"requires" of tool "read" needs "create", which gets what it names: "execute" does not',
+    );
+  });
 });
 
 describe('defineTool with execute', () => {

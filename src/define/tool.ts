@@ -4,7 +4,7 @@
  */
 import { DefinitionError } from '../errors.ts';
 import type { ModelTool } from '../model/model.ts';
-import { show } from '../show.ts';
+import { isList, show } from '../show.ts';
 import type { BindingName, FactoryBindings } from './bindings.ts';
 import {
   CAPABILITIES,
@@ -218,6 +218,10 @@ function ownFactory(name: string, create: unknown, given: GivenOptions): Factory
 function stateless(name: string, execute: unknown, given: GivenOptions): Factory {
   if (execute === undefined) {
     throw invalidTool('execute', `tool "${name}" has neither "execute" nor "create": give one of them`);
+  }
+  if (isList(given.requires) && given.requires.length > 0) {
+    const message = `"requires" of tool "${name}" needs "create", which gets what it names: "execute" does not`;
+    throw invalidTool('requires', message, { value: given.requires });
   }
   if (typeof execute !== 'function') {
     throw invalidTool('execute', `"execute" of tool "${name}" must be a function, not ${show(execute)}`, {

@@ -1,5 +1,6 @@
 /** The one host there is: whatever is asked goes by the journal, the mailbox and the engine, so that it is the same where the session lives here. */
 import type { LoopDefinition } from '../define/loop.ts';
+import { modesInWords } from '../define/mode.ts';
 import { GateError, SessionBusyError, SessionError } from '../errors.ts';
 import type { SessionEvent } from '../events/events.ts';
 import { newId } from '../ids.ts';
@@ -207,8 +208,8 @@ export class OpenHost implements Host {
   async setMode(sessionId: string, mode: string): Promise<void> {
     const loop = this.#loopOf(await this.#digest(sessionId));
     if (!loop.modes.includes(mode)) {
-      const known = loop.modes.map(name => `"${name}"`).join(', ');
-      throw new SessionError('unknown_mode', `loop "${loop.name}" has no mode ${show(mode)}: it has ${known}`);
+      const known = modesInWords(loop.modes);
+      throw new SessionError('unknown_mode', `loop "${loop.name}" has no mode ${show(mode)}: ${known}`);
     }
     await this.#post(sessionId, newId(), { type: 'mode', mode });
   }

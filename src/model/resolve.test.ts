@@ -75,6 +75,11 @@ describe('what is no model is refused', () => {
       value: 'gpt-5',
       said: 'not the id "gpt-5": ask a provider for the model object, for example openai("gpt-5")',
     },
+    {
+      what: 'the id of a model as gateways write it',
+      value: 'openai/gpt-5',
+      said: 'not the id "openai/gpt-5": ask a provider for the model object, for example openai("gpt-5")',
+    },
     { what: 'a number', value: 5, said: 'not 5' },
     { what: 'an empty object', value: {}, said: 'not an object without doGenerate and doStream' },
     { what: 'a list', value: [], said: 'not an array without doGenerate and doStream' },

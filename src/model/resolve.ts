@@ -33,7 +33,7 @@ export function modelIdentity({ provider, modelId, specificationVersion }: AnyLa
 function problemWithModel(value: unknown): string | undefined {
   if (value === undefined) return 'but none was given';
   if (typeof value === 'string') {
-    return `not the id ${show(value)}: ask a provider for the model object, for example openai(${show(value)})`;
+    return `not the id ${show(value)}: ask a provider for the model object, for example ${exampleOf(value)}`;
   }
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return `not ${show(value)}`;
   try {
@@ -41,6 +41,12 @@ function problemWithModel(value: unknown): string | undefined {
   } catch {
     return `not ${show(value)} that cannot be read`;
   }
+}
+
+/** How the model of an id is made: `openai/gpt-5` names its provider, as gateways write it. */
+function exampleOf(id: string): string {
+  const [, provider = 'openai', name = id] = /^(anthropic|google|openai)\/(.+)$/s.exec(id) ?? [];
+  return `${provider}(${show(name)})`;
 }
 
 function problemWithShape(value: object): string | undefined {

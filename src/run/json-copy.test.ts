@@ -80,13 +80,22 @@ describe('what JSON would lose or refuse is named, with its place', () => {
     [
       'bytes',
       { b: new Uint8Array(2) },
-      'it holds binary data at "b": return it as an image or file part of a tool result',
+      'it holds binary data at "b": return it as text, or as an image or file part of a tool result',
     ],
-    ['a buffer', new ArrayBuffer(2), 'it holds binary data: return it as an image or file part of a tool result'],
+    [
+      'a buffer of Node',
+      { b: Buffer.from('hi') },
+      'it holds binary data at "b": return it as text, or as an image or file part of a tool result',
+    ],
+    [
+      'a buffer',
+      new ArrayBuffer(2),
+      'it holds binary data: return it as text, or as an image or file part of a tool result',
+    ],
     [
       'a view',
       new DataView(new ArrayBuffer(2)),
-      'it holds binary data: return it as an image or file part of a tool result',
+      'it holds binary data: return it as text, or as an image or file part of a tool result',
     ],
     ['a cycle', cycle(), 'it holds a cycle at "a.b[0]"'],
     ['a deep nest', nest(20_000), 'it is nested more than 500 levels deep'],

@@ -49,7 +49,8 @@ class JsonCopy {
     if (this.#ancestors.includes(value)) throw new Uncarriable(`it holds a cycle${this.#place()}`);
     if (this.#ancestors.length > DEEPEST) throw new Uncarriable(`it is nested more than ${DEEPEST} levels deep`);
     this.#ancestors.push(value);
-    const toJson: unknown = Reflect.get(value, 'toJSON');
+    // Node's buffers would say their bytes as a list of numbers.
+    const toJson: unknown = ArrayBuffer.isView(value) ? undefined : Reflect.get(value, 'toJSON');
     let copy: JSONValue;
     if (typeof toJson === 'function') copy = this.of(Reflect.apply(toJson, value, [String(this.#path.at(-1) ?? '')]));
     else if (Array.isArray(value)) copy = this.#list(value);
@@ -117,7 +118,7 @@ function lossOf(value: object): readonly [what: string, instead: string] | undef
   if (value instanceof WeakMap || value instanceof WeakSet) return ['a weak collection', 'return a plain object'];
   if (value instanceof Promise) return ['a Promise', 'wait for it, and return what it gives'];
   if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) {
-    return ['binary data', 'return it as an image or file part of a tool result'];
+    return ['binary data', 'return it as text, or as an image or file part of a tool result'];
   }
   return undefined;
 }

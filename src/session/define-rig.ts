@@ -3,7 +3,6 @@ import type { BoundLoop } from '../bind/bound-loop.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import type { Secrets } from '../define/bindings.ts';
 import { isLoopDefinition, type LoopDefinition } from '../define/loop.ts';
-import { readTyped } from '../define/options.ts';
 import { SessionError } from '../errors.ts';
 import type { JournalStore } from '../journal/journal.ts';
 import { memoryStore } from '../journal/memory.ts';
@@ -11,6 +10,7 @@ import { show } from '../show.ts';
 import { resolveGate } from './gate-options.ts';
 import type { ListOptions, OpenOptions, OpenRig, ResolvedRig, Rig, RigOptions, SessionSummary } from './rig.ts';
 import type { Session } from './session.ts';
+import { readSessionOptions } from './session-options.ts';
 
 /** Joins loops, a store, a workspace and a gate. Throws `SessionError` `invalid_option`. */
 export function defineRig<const Loops extends readonly LoopDefinition[]>(options: RigOptions<Loops>): Rig<Loops> {
@@ -23,10 +23,17 @@ const RIG_OPTIONS = [
   ...(['bindings', 'observers', 'onDrift', 'clock'] as const),
 ] as const;
 
+const STORE_METHODS = [
+  'append',
+  'read',
+  'list',
+  'find',
+  'putCapture',
+  'getCapture',
+] as const satisfies readonly (keyof JournalStore)[];
+
 function resolveRig(options: RigOptions<readonly LoopDefinition[]>): ResolvedRig {
-  const given = readTyped(options, RIG_OPTIONS, 'a rig', (_field, message, details) => {
-    return new SessionError('invalid_option', message, details);
-  });
+  const given = readSessionOptions(options, RIG_OPTIONS, 'a rig');
   const { loops, store, workspace, gate, secrets, bindings, observers, onDrift, clock } = given;
   if (!Array.isArray(loops) || loops.length === 0) {
     const given = Array.isArray(loops) ? 'and is empty' : `not ${show(loops)}`;
@@ -38,6 +45,7 @@ function resolveRig(options: RigOptions<readonly LoopDefinition[]>): ResolvedRig
     if (byName.has(loop.name)) throw invalid(`loops[${index}] repeats the name "${loop.name}": names must differ`);
     byName.set(loop.name, loop);
   });
+  requireStore(store);
   resolveGate(gate); // refused here, before a session is opened under it
   if (onDrift !== undefined && onDrift !== 'continue' && onDrift !== 'refuse') {
     throw invalid(`"onDrift" must be "continue" or "refuse", not ${show(onDrift)}`);
@@ -53,6 +61,13 @@ function resolveRig(options: RigOptions<readonly LoopDefinition[]>): ResolvedRig
     onDrift: onDrift ?? 'continue',
     clock: clock ?? systemClock,
   });
+}
+
+function requireStore(store: unknown): void {
+  const isStore = (value: object): boolean =>
+    STORE_METHODS.every(name => typeof Reflect.get(value, name) === 'function');
+  if (store === undefined || (typeof store === 'object' && store !== null && isStore(store))) return;
+  throw invalid(`"store" must be a journal store, such as sqliteStore({ file }), not ${show(store)}`);
 }
 
 function resolveSecrets(secrets: Secrets | Readonly<Record<string, string>>): Secrets {

@@ -1,9 +1,9 @@
 /** The composition root, at work: which loops there are, where their sessions are kept, and what their tools are given. Made by `define-rig.ts`. */
-
 import type { BoundLoop } from '../bind/bound-loop.ts';
 import type { Clock } from '../clock.ts';
 import type { BindingTypes, Captures, Secrets, Workspace } from '../define/bindings.ts';
 import type { LoopDefinition } from '../define/loop.ts';
+import { modesInWords } from '../define/mode.ts';
 import { show, type ToolDefinition } from '../define/tool.ts';
 import { JournalError, SessionError } from '../errors.ts';
 import type { SessionEvent } from '../events/events.ts';
@@ -18,6 +18,7 @@ import { SessionState } from './history.ts';
 import { type CheckedHistory, checkHistory, type HistoryRepair } from './imported-history.ts';
 import { foldJournal, type OpenedState, openedState, type RestoredState } from './restore.ts';
 import { Session } from './session.ts';
+import { readSessionOptions } from './session-options.ts';
 import { openWorkspace } from './workspace.ts';
 
 /** Bindings that a program adds by declaration merging, beside those that the rig supplies itself. */
@@ -146,6 +147,8 @@ export interface ResolvedRig {
   readonly clock: Clock;
 }
 
+const OPEN_OPTIONS = ['loop', 'sessionId', 'resume', 'history', 'repair', 'onRepair', 'extraTools'] as const;
+
 /** A rig as it is when its first session is opened. */
 export class OpenRig {
   readonly #rig: ResolvedRig;
@@ -158,9 +161,9 @@ export class OpenRig {
   async begin({ loop: name, mode }: { readonly loop?: string; readonly mode?: string } = {}): Promise<string> {
     const { loops, store, clock } = this.#rig;
     const loop = pickLoop(loops, name);
-    const known = loop.modes.map(({ name }) => `"${name}"`).join(', ');
+    const known = modesInWords(loop.modes.map(({ name }) => name));
     if (mode !== undefined && !loop.modes.some(({ name }) => name === mode))
-      throw new SessionError('unknown_mode', `loop "${loop.name}" has no mode ${show(mode)}: it has ${known}`);
+      throw new SessionError('unknown_mode', `loop "${loop.name}" has no mode ${show(mode)}: ${known}`);
     const sessionId = newId();
     const writer = new JournalWriter(store, sessionId, 0, clock, () => {});
     await writer.append(openingEntries(loop, newId(), mode ?? loop.initialMode ?? '', undefined, undefined));
@@ -168,11 +171,12 @@ export class OpenRig {
   }
 
   async open(options: OpenOptions<string> = {}): Promise<Session> {
-    if (options.sessionId !== undefined) return this.#restore(options.sessionId, options);
-    const imported = options.history && checkHistory(options.history, options.repair === true);
-    const { extraTools } = options;
-    const session = await this.#begin(pickLoop(this.#rig.loops, options.loop), newId(), { extraTools, imported });
-    if (imported !== undefined && imported.repairs.length > 0) options.onRepair?.(imported.repairs);
+    const given = readSessionOptions(options, OPEN_OPTIONS, 'open');
+    if (given.sessionId !== undefined) return this.#restore(given.sessionId, given);
+    const imported = given.history && checkHistory(given.history, given.repair === true);
+    const { extraTools } = given;
+    const session = await this.#begin(pickLoop(this.#rig.loops, given.loop), newId(), { extraTools, imported });
+    if (imported !== undefined && imported.repairs.length > 0) given.onRepair?.(imported.repairs);
     return session;
   }
 
@@ -204,7 +208,9 @@ export class OpenRig {
     return this.#take(loop, sessionId, await foldJournal(store, sessionId), undefined);
   }
 
-  async sessions({ delegates = false, limit = Number.POSITIVE_INFINITY }: ListOptions = {}): Promise<SessionSummary[]> {
+  async sessions(options: ListOptions = {}): Promise<SessionSummary[]> {
+    const given = readSessionOptions(options, ['delegates', 'limit'], 'sessions');
+    const { delegates = false, limit = Number.POSITIVE_INFINITY } = given;
     const summaries: SessionSummary[] = [];
     for (const stored of await this.#rig.store.list()) {
       if (summaries.length >= limit) break;

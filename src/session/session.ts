@@ -6,6 +6,7 @@
  */
 import { type BoundLoop, type BoundMode, currentMode } from '../bind/bound-loop.ts';
 import type { Clock } from '../clock.ts';
+import { modesInWords } from '../define/mode.ts';
 import { SessionBusyError, SessionError, TurnInterruptedError } from '../errors.ts';
 import { EventHub } from '../events/event-hub.ts';
 import type { EventReader } from '../events/event-reader.ts';
@@ -28,6 +29,7 @@ import { Inbox, type Job, type Steered } from './inbox.ts';
 import { type UserInput, userMessage } from './input.ts';
 import { RELEASED, releasedIfSo, within } from './release.ts';
 import { endCutShort, PROCESS_ENDED, type RestoredState, resumePoint } from './restore.ts';
+import { readSessionOptions } from './session-options.ts';
 import { Turn } from './turn.ts';
 import { type TurnPorts, turnContext } from './turn-context.ts';
 import { effectiveLimits, limitsOf, readTurnLimits, type TurnOptions } from './turn-limits.ts';
@@ -39,6 +41,9 @@ export interface SubmitOptions extends TurnOptions {
   /** The id of the turn, which no turn and no input of the session has yet. Default: a new one. */
   readonly turnId?: string;
 }
+
+const TURN_OPTIONS = ['limits', 'budget'] as const;
+const SUBMIT_OPTIONS = [...TURN_OPTIONS, 'queue', 'turnId'] as const;
 
 /** Options of `release`. */
 export interface ReleaseOptions {
@@ -183,13 +188,14 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
    */
   submit(input: UserInput, options: SubmitOptions = {}): Turn<Output> {
     this.#requireOpen();
+    const given = readSessionOptions(options, SUBMIT_OPTIONS, 'submit');
     const message = userMessage(input);
-    const limits = readTurnLimits(options);
-    if (options.queue !== undefined && options.queue !== 'queue' && options.queue !== 'reject') {
+    const limits = readTurnLimits(given);
+    if (given.queue !== undefined && given.queue !== 'queue' && given.queue !== 'reject') {
       throw new SessionError('invalid_option', '"queue" must be "queue" or "reject"');
     }
-    const turnId = this.#newTurnId(options.turnId);
-    if (this.#active !== undefined && options.queue === 'reject') throw new SessionBusyError();
+    const turnId = this.#newTurnId(given.turnId);
+    if (this.#active !== undefined && given.queue === 'reject') throw new SessionBusyError();
     this.#endUnfinished();
     if (this.#active === undefined && this.#inbox.size === 0)
       return this.#start(this.#inbox.job(limits, { message }, { turnId }));
@@ -267,8 +273,9 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
    */
   async steer(input: UserInput, options: TurnOptions = {}): Promise<Steered<Output>> {
     this.#requireOpen();
-    if (this.#active === undefined) return { kind: 'submitted', turn: this.submit(input, options) };
-    return this.#inbox.steer(userMessage(input), readTurnLimits(options)) as Promise<Steered<Output>>;
+    const given = readSessionOptions(options, TURN_OPTIONS, 'steer');
+    if (this.#active === undefined) return { kind: 'submitted', turn: this.submit(input, given) };
+    return this.#inbox.steer(userMessage(input), readTurnLimits(given)) as Promise<Steered<Output>>;
   }
 
   /**
@@ -277,11 +284,12 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
    */
   continue(options: TurnOptions = {}): Turn<Output> {
     this.#requireOpen();
+    const given = readSessionOptions(options, TURN_OPTIONS, 'continue');
     if (this.#active !== undefined) throw new SessionBusyError();
     if (!this.#state.canContinue && this.#state.turn === undefined) {
       throw new SessionError('nothing_to_continue', 'the last turn ended with an answer: submit a new input instead');
     }
-    const limits = readTurnLimits(options);
+    const limits = readTurnLimits(given);
     this.#endUnfinished();
     return this.#start(this.#inbox.job(limits, {}));
   }
@@ -291,8 +299,8 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
     this.#requireOpen();
     const mode = this.#bound.mode(name);
     if (mode === undefined) {
-      const known = this.#bound.modes.map(({ name }) => `"${name}"`).join(', ');
-      throw new SessionError('unknown_mode', `loop "${this.loop}" has no mode "${name}": it has ${known}`);
+      const known = modesInWords(this.#bound.modes.map(({ name }) => name));
+      throw new SessionError('unknown_mode', `loop "${this.loop}" has no mode "${name}": ${known}`);
     }
     if (mode === this.#mode) return;
     this.#mode = mode;
