@@ -418,7 +418,7 @@ describe('observers and hooks that go wrong', () => {
       () => {
         throw null;
       },
-      /no error/,
+      /^it threw null$/,
     ],
     [
       'throws what cannot be read',

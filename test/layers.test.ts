@@ -17,6 +17,7 @@ const LAYERS: readonly (readonly string[])[] = [
     'guarded-signal.ts',
     'ids.ts',
     'show.ts',
+    'reason.ts',
     'freeze.ts',
     'depth.ts',
     'node',
@@ -118,6 +119,13 @@ describe('the sources', () => {
     expect(upwards).toEqual([]);
   });
 
+  it('say in one place what the reason of something thrown is: it may be no error, and reading it may throw', () => {
+    const again =
+      /instanceof Error\s*(&&[^?]*)?\?\s*(String\()?[\w.]+\.message|\bString\((cause|error|failure|reason|thrown)\)|function (messageFrom|rawMessage|reasonOf)\(\w+: unknown/;
+    const found = [...texts].filter(([, text]) => again.test(text)).map(([file]) => file);
+    expect(found).toEqual(['reason.ts']);
+  });
+
   it('of adapters know definitions and contracts, not how turns are run', () => {
     const tooDeep = imports.filter(
       ({ from, to }) => /^(testing|workspace|mcp|otel)\//.test(from) && /^(bind|run|session|cli)\//.test(to),
@@ -129,7 +137,7 @@ describe('the sources', () => {
     const own = imports.filter(({ from }) => from.startsWith('middleware/'));
     expect(own.length).toBeGreaterThan(20);
     const foreign = own
-      .filter(({ to }) => !/^(define\/|middleware\/|(clock|errors|show|freeze)\.ts$|model\/copy\.ts$)/.test(to))
+      .filter(({ to }) => !/^(define\/|middleware\/|(clock|errors|show|reason|freeze)\.ts$|model\/copy\.ts$)/.test(to))
       .map(({ from, to }) => `${from} -> ${to}`);
     expect(foreign).toEqual([]);
     const folder = (file: string): string => file.split('/').slice(1, -1).join('/');
@@ -146,7 +154,7 @@ describe('the sources', () => {
     const foreign = own
       .filter(
         ({ to }) =>
-          !/^(ai\/|ai$|(guarded-signal|ids|index)\.ts$|define\/(gate|options)\.ts$|model\/model\.ts$|run\/result\.ts$)/.test(
+          !/^(ai\/|ai$|(guarded-signal|ids|index|reason)\.ts$|define\/(gate|options)\.ts$|model\/model\.ts$|run\/result\.ts$)/.test(
             to,
           ),
       )
@@ -162,7 +170,7 @@ describe('the sources', () => {
     const foreign = own
       .filter(
         ({ to }) =>
-          !/^(mcp\/|define\/|(errors|looprig-error|optional-package|show|depth)\.ts$|node\/process-group\.ts$|@noble\/)/.test(
+          !/^(mcp\/|define\/|(errors|looprig-error|optional-package|show|reason|depth)\.ts$|node\/process-group\.ts$|@noble\/)/.test(
             to,
           ) && !isTheirs(to),
       )
@@ -178,7 +186,7 @@ describe('the sources', () => {
     const own = imports.filter(({ from, to }) => from.startsWith('studio/') && !to.endsWith('.css'));
     expect(own.length).toBeGreaterThan(20);
     const foreign = own
-      .filter(({ to }) => !/^(studio\/|report\/|preact|events\/events\.ts$)/.test(to))
+      .filter(({ to }) => !/^(studio\/|report\/|preact|events\/events\.ts$|reason\.ts$)/.test(to))
       .filter(({ kind }) => kind !== 'type')
       .map(({ from, to }) => `${from} -> ${to}`);
     expect(foreign).toEqual([]);
@@ -229,7 +237,7 @@ describe('the sources', () => {
     const foreign = own
       .filter(
         ({ to }) =>
-          !/^(engines\/(engine|engine-error)\.ts$|(define\/options|errors|ids|optional-package|quietly|show|node\/listen-on)\.ts$)/.test(
+          !/^(engines\/(engine|engine-error)\.ts$|(define\/options|errors|ids|optional-package|quietly|reason|show|node\/listen-on)\.ts$)/.test(
             to,
           ) && !isTheirs(to),
       )

@@ -12,6 +12,7 @@ import {
   type ToolCapabilities,
   type ToolDefinition,
 } from '../index.ts';
+import { reasonOf } from '../reason.ts';
 import { type RunnableTool, runnableTool } from './ai-tool.ts';
 import { isThenable, jsonText, schemaOf } from './input-schema.ts';
 
@@ -98,7 +99,7 @@ function readSchema(name: string, tool: RunnableTool): MaybePromise<SchemaLike> 
   try {
     return schemaOf(tool.inputSchema);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : 'it cannot be read';
+    const reason = reasonOf(cause, 'it cannot be read');
     const message = `"inputSchema" of tool "${name}" cannot be used: ${reason}`;
     throw new DefinitionError('invalid_tool_schema', { field: 'inputSchema', message, cause });
   }

@@ -5,6 +5,7 @@ import { copyList } from '../define/options.ts';
 import type { ResolvedSchema } from '../define/schema.ts';
 import { BUILD, DECLARED, problemWithToolName, resolveInput, type ToolDefinition } from '../define/tool.ts';
 import { BindError, type BindErrorKind } from '../errors.ts';
+import { reasonOf } from '../reason.ts';
 import { isList, show } from '../show.ts';
 import { BoundTool } from './bound-loop.ts';
 
@@ -28,8 +29,7 @@ export async function runFactory(definition: ToolDefinition, bindings: FactoryBi
   try {
     return await definition[BUILD](bindings);
   } catch (cause) {
-    const reason = reasonOf(cause);
-    const message = `the factory of "${definition.name}" failed${reason === '' ? '' : `: ${reason}`}`;
+    const message = `the factory of "${definition.name}" failed: ${reasonOf(cause)}`;
     throw new BindError('factory_failed', message, { definition: definition.name, cause });
   }
 }
@@ -180,13 +180,4 @@ function refuse(
   const tool = details.tool ?? declared;
   const message = `the factory of "${definition.name}" ${what}`;
   return new BindError(kind, message, { ...details, definition: definition.name, tool, index });
-}
-
-/** The message of whatever was thrown; empty where it has none that can be read. */
-function reasonOf(thrown: unknown): string {
-  try {
-    return thrown instanceof Error ? String(thrown.message) : show(thrown);
-  } catch {
-    return '';
-  }
 }

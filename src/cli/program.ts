@@ -1,5 +1,6 @@
 /** The program: which command was asked for, and what becomes of its errors. */
 import { GateError, JournalConflictError } from '../index.ts';
+import { reasonOf } from '../reason.ts';
 import { type CommandEnd, DONE } from './command.ts';
 import { readCommandLine } from './command-line.ts';
 import { EXIT } from './conclude.ts';
@@ -28,7 +29,7 @@ export async function runProgram(args: readonly string[], host: ProgramHost): Pr
     if (isDebug && end.error !== undefined) host.stderr.write(stackOf(end.error, secrets));
     return end;
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = reasonOf(error);
     host.stderr.write(`looprig: ${oneLine(message, secrets)}\n`);
     if (isDebug) host.stderr.write(stackOf(error, secrets));
     return { exitStatus: statusOf(error), isLeftRunning: false };

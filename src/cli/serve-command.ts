@@ -1,13 +1,7 @@
 /** `looprig serve` and `looprig worker`: a process that lives until it is told to end, and runs turns for others. */
 import { createHost, type Engine, engineFromUrl, localEngine, type Host as TurnHost } from '../engines/index.ts';
-import {
-  DefinitionError,
-  defineRig,
-  type JournalStore,
-  LooprigError,
-  memoryStore,
-  type SessionEvent,
-} from '../index.ts';
+import { DefinitionError, defineRig, type JournalStore, memoryStore, type SessionEvent } from '../index.ts';
+import { reasonOf } from '../reason.ts';
 import { type Listening, listen, ServerError, type ServerMetrics, serverMetrics } from '../server/index.ts';
 import { type Agent, agentFor } from './agent.ts';
 import { type CommandEnd, DONE } from './command.ts';
@@ -163,8 +157,7 @@ function adviceFor({ kind, message }: ServerError): string {
 function tellFailure(error: unknown, sessionId: string | undefined, { stderr }: Host, secrets: SecretFilter): void {
   if (error instanceof SessionInUseError) return; // it is told of once, and tried often
   const where = sessionId === undefined ? '' : `session ${sessionId}: `;
-  const what = LooprigError.is(error) || error instanceof Error ? error.message : String(error);
-  stderr.write(`looprig: ${where}${oneLine(what, secrets)}\n`);
+  stderr.write(`looprig: ${where}${oneLine(reasonOf(error), secrets)}\n`);
 }
 
 function loopsOf({ agent, host }: Service): string {

@@ -1,6 +1,7 @@
 /** Where a session's events are made, once each, and shown to all who read or observe. */
 import type { JournalRecord } from '../journal/journal.ts';
 import type { AssistantMessage } from '../model/model.ts';
+import { reasonOf } from '../reason.ts';
 import { EventReader, type RecordSource } from './event-reader.ts';
 import type { SessionEvent } from './events.ts';
 import { EventProjector } from './projection.ts';
@@ -193,7 +194,7 @@ export class EventHub {
 
   #observerFailed(error: unknown): void {
     const { sessionId, loopId } = this.#source;
-    const message = messageFrom(error);
+    const message = reasonOf(error).slice(0, 1_024);
     const event = { type: 'observer.failed' as const, message, sessionId, loopId, seq: this.#lastSeq, at: this.now() };
     for (const reader of this.#currentReaders()) reader.push(Object.freeze(event));
   }
@@ -203,13 +204,4 @@ function textOf({ content }: AssistantMessage): string {
   let text = '';
   for (const part of content) if (part.type === 'text') text += part.text;
   return text;
-}
-
-/** What an observer threw, in at most 1,024 characters; reading it may throw too. */
-function messageFrom(error: unknown): string {
-  try {
-    return error instanceof Error ? String(error.message).slice(0, 1_024) : 'it threw something that is no error';
-  } catch {
-    return 'it threw an error that cannot be read';
-  }
 }

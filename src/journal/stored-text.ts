@@ -1,5 +1,6 @@
 /** Records and mails as the text that a database keeps, and back: what cannot be kept or read is told in a sentence. */
 import { JournalDamagedError, JournalError } from '../errors.ts';
+import { reasonOf } from '../reason.ts';
 import { decodeMail, decodeRecords, encodeMail, encodeRecords } from './codec.ts';
 import type { JournalRecord } from './journal.ts';
 import type { Mail } from './mailbox.ts';
@@ -69,6 +70,6 @@ export function timeOf(record: JournalRecord | undefined): number {
 }
 
 function unkeepable(what: string, cause: unknown): JournalError {
-  const reason = cause instanceof Error ? cause.message : 'it cannot be read';
+  const reason = reasonOf(cause, 'it cannot be read');
   return new JournalError('store_failed', `${what} cannot be kept: ${reason}`, { cause });
 }

@@ -168,9 +168,9 @@ describe('a failure', () => {
 
   it.each<readonly [string, unknown, string]>([
     ['an error', new Error('the disk is full'), 'the disk is full'],
-    ['text', 'the disk is full', 'the store gave no reason'],
+    ['text', 'the disk is full', 'the disk is full'],
     ['nothing', undefined, 'the store gave no reason'],
-    ['a proxy that cannot be looked at', hostile, 'the store gave no readable reason'],
+    ['a proxy that cannot be looked at', hostile, 'the store gave no reason'],
   ])('that is %s ends the writer: nothing is appended after it, and all say why', async (_, cause, reason) => {
     const failure = Promise.withResolvers<never>();
     const { writer, appends, applied } = openWriter(nth => (nth === 2 ? failure.promise : undefined));

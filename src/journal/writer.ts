@@ -8,6 +8,7 @@
  */
 import type { Clock } from '../clock.ts';
 import { JournalError } from '../errors.ts';
+import { reasonOf } from '../reason.ts';
 import type { JournalEntry, JournalRecord, JournalStore } from './journal.ts';
 
 const NOTHING_UNDER_WAY = Promise.resolve();
@@ -132,9 +133,13 @@ export class JournalWriter {
   #fail(cause: unknown, what: string): JournalError<string> {
     this.#failure = isJournalError(cause)
       ? cause
-      : new JournalError('store_failed', `the journal of session ${this.#sessionId} ${what}: ${reasonOf(cause)}`, {
-          cause,
-        });
+      : new JournalError(
+          'store_failed',
+          `the journal of session ${this.#sessionId} ${what}: ${reasonOf(cause, 'the store gave no reason')}`,
+          {
+            cause,
+          },
+        );
     return this.#thrown(this.#failure);
   }
 
@@ -158,13 +163,5 @@ function isJournalError(cause: unknown): cause is JournalError<string> {
     return JournalError.is(cause);
   } catch {
     return false; // it cannot even be looked at
-  }
-}
-
-function reasonOf(cause: unknown): string {
-  try {
-    return cause instanceof Error ? String(cause.message) : 'the store gave no reason';
-  } catch {
-    return 'the store gave no readable reason';
   }
 }

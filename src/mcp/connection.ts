@@ -1,6 +1,7 @@
 /** One connection to a server: opened, asked for its tools, called, closed. What goes wrong is told in words that hold no secret. */
 import type { Client, RequestOptions, StandardSchemaV1 } from '@modelcontextprotocol/client';
 import type { ToolCall } from '../define/tool.ts';
+import { reasonOf } from '../reason.ts';
 import { elicitWith } from './elicit.ts';
 import { McpError } from './errors.ts';
 import { httpTransport } from './http.ts';
@@ -239,8 +240,7 @@ export class Connection {
   }
 
   #shown(error: unknown): string {
-    const message = error instanceof Error ? error.message : 'it failed without a message';
-    return oneLine(this.#hide(cutTo(message, 4_000)), 300);
+    return oneLine(this.#hide(cutTo(reasonOf(error, 'it failed without a message'), 4_000)), 300);
   }
 
   #lastWords(): string {

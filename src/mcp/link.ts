@@ -6,6 +6,7 @@
  * 3. Nothing is opened after `close`, and what is being opened ends with it.
  */
 import type { ToolCall } from '../define/tool.ts';
+import { reasonOf } from '../reason.ts';
 import { type CallAnswer, type Connection, openConnection } from './connection.ts';
 import { McpError } from './errors.ts';
 import type { ListedTool } from './listing.ts';
@@ -103,8 +104,7 @@ export class ServerLink {
         await connection.close();
         throw error;
       }
-      const message = error instanceof Error ? error.message : 'the list of tools could not be read';
-      this.#server.notify({ kind: 'listing_failed', message });
+      this.#server.notify({ kind: 'listing_failed', message: reasonOf(error, 'the list of tools could not be read') });
     }
   }
 

@@ -1,5 +1,6 @@
 /** The way to a server that is a child process: one JSON message a line, and whatever else servers write in between. */
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
+import { reasonOf } from '../reason.ts';
 import { type Exit, ServerProcess } from './child.ts';
 import { LastLines, LineReader } from './lines.ts';
 import type { ResolvedCommand } from './options.ts';
@@ -72,7 +73,7 @@ class StdioTransport implements Transport {
     try {
       for (const line of this.#reader.add(chunk)) this.#line(line);
     } catch (error) {
-      this.end = `was ended: ${error instanceof Error ? error.message : 'its output could not be read'}`;
+      this.end = `was ended: ${reasonOf(error, 'its output could not be read')}`;
       this.#process?.stopReading();
       void this.close();
     }

@@ -8,6 +8,7 @@ import { deepFreeze } from '../freeze.ts';
 import type { ResultCapture } from '../journal/journal.ts';
 import { base64 } from '../model/copy.ts';
 import type { ToolResultOutput } from '../model/model.ts';
+import { reasonOf } from '../reason.ts';
 import { show } from '../show.ts';
 import { type Advice, cut, fixedAdvice, utf8Length, wellFormed } from './cut.ts';
 import { copyJson, Uncarriable } from './json-copy.ts';
@@ -119,7 +120,7 @@ export function withLine(result: ModelResult, line: string, resultBytes: number)
 
 /** What was thrown, as one text: its message, without control characters, at most 1 KiB, never a stack. */
 export function messageOf(thrown: unknown): string {
-  return cleanMessage(rawMessage(thrown));
+  return cleanMessage(reasonOf(thrown));
 }
 
 /** Text for the model from outside: control characters out, at most 1 KiB. */
@@ -127,20 +128,6 @@ export function cleanMessage(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
   const printable = wellFormed(text).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '');
   return cut(printable.trim() === '' ? 'it failed without a message' : printable, MESSAGE_BYTES, NO_ADVICE);
-}
-
-function rawMessage(thrown: unknown): string {
-  try {
-    if (thrown instanceof Error) return String(thrown.message || thrown.name);
-    if (typeof thrown === 'string') return thrown;
-    if (typeof thrown === 'object' && thrown !== null) {
-      const message: unknown = Reflect.get(thrown, 'message');
-      if (typeof message === 'string') return message;
-    }
-    return `it threw ${show(thrown)}`;
-  } catch {
-    return 'it failed without a readable message';
-  }
 }
 
 function plain(output: ToolResultOutput): ModelResult {

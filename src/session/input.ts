@@ -5,6 +5,7 @@ import { SessionError } from '../errors.ts';
 import { deepFreeze } from '../freeze.ts';
 import { copyContent } from '../model/copy.ts';
 import type { UserContent, UserMessage } from '../model/model.ts';
+import { reasonOf } from '../reason.ts';
 import { show } from '../show.ts';
 
 /** A user's input: text, or a list of text and file parts in the model's own format. */
@@ -61,9 +62,7 @@ function copyPart(part: unknown, index: number): UserContent {
   try {
     return copyContent(part) as UserContent;
   } catch (cause) {
-    throw invalid(
-      `part ${index} of the input cannot be taken: ${cause instanceof Error ? cause.message : 'it cannot be read'}`,
-    );
+    throw invalid(`part ${index} of the input cannot be taken: ${reasonOf(cause, 'it cannot be read')}`);
   }
 }
 

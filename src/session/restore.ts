@@ -12,6 +12,7 @@ import {
   limitReachedFromRecord,
   requireKnown,
 } from '../journal/journal.ts';
+import { reasonOf } from '../reason.ts';
 import { askedOf } from '../run/batch.ts';
 import { errorResult } from '../run/result.ts';
 import {
@@ -69,7 +70,7 @@ function applyTo(state: SessionState, record: JournalRecord, sessionId: string):
   try {
     state.apply(record);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : 'it cannot be read';
+    const reason = reasonOf(cause, 'it cannot be read');
     const what = `${record.type} cannot follow those before it: ${reason}`;
     throw new JournalDamagedError(sessionId, record.seq, what, { cause });
   }

@@ -9,6 +9,7 @@
  */
 import type { Workspace } from '../define/bindings.ts';
 import { WorkspaceError } from '../errors.ts';
+import { reasonOf } from '../reason.ts';
 import { show } from '../show.ts';
 
 /** The platform's file system and path syntax, imported when needed. */
@@ -41,7 +42,7 @@ async function loadPlatform(root: string): Promise<Platform> {
   try {
     return { files: await import('node:fs/promises'), paths: await import('node:path') };
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : 'it cannot be loaded';
+    const reason = reasonOf(cause, 'it cannot be loaded');
     const what = `a folder as workspace needs Node's file system, which is not here: give a workspace of your own (${reason})`;
     throw new WorkspaceError('invalid_root', root, what, { cause });
   }

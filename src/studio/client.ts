@@ -1,5 +1,6 @@
 /** What the studio asks of its server. Every failure is an `ApiError` with one sentence for a person. */
 import type { LoopSummary, SessionDetails } from '../engines/host.ts';
+import { reasonOf } from '../reason.ts';
 import type { GateAnswer } from '../session/gate-answer.ts';
 import type { SessionSummary } from '../session/rig.ts';
 
@@ -18,8 +19,7 @@ export class ApiError extends Error {
 
 /** How a failure is told. */
 export function sentenceOf(error: unknown): string {
-  if (error instanceof Error) return error.message;
-  return 'Something failed.';
+  return reasonOf(error, 'Something failed.');
 }
 
 /** An id for a request that may have to be made again. A page that came without encryption has no `crypto.randomUUID`. */

@@ -3,6 +3,7 @@ import type { RefObject, VNode } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { SessionDetails } from '../engines/host.ts';
 import type { JSONObject } from '../model/model.ts';
+import { reasonOf } from '../reason.ts';
 import { Requests } from '../report/components/call-details.tsx';
 import { Arguments } from '../report/components/contents.tsx';
 import { Icon } from '../report/components/icons.tsx';
@@ -168,7 +169,7 @@ function readObject(text: string): JSONObject | string {
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JSONObject;
     return 'Arguments must be a JSON object, as { "path": "a.txt" }.';
   } catch (error) {
-    return `This is not JSON: ${error instanceof Error ? error.message : String(error)}`;
+    return `This is not JSON: ${reasonOf(error)}`;
   }
 }
 

@@ -1,5 +1,6 @@
 /** Finding a literal text or a regular expression in lines, with a bound on the time that a pattern may take. */
 import { createContext, Script } from 'node:vm';
+import { reasonOf } from '../reason.ts';
 import { codeOf } from './files.ts';
 
 /** For each line the place of the first match, or -1. */
@@ -24,7 +25,7 @@ export function patternSearch(source: string, ignoreCase: boolean): LineSearch {
   try {
     pattern = new RegExp(source, ignoreCase ? 'i' : '');
   } catch (error) {
-    throw new Error(`the query is no regular expression: ${error instanceof Error ? error.message : String(error)}`);
+    throw new Error(`the query is no regular expression: ${reasonOf(error)}`);
   }
   // A script is the one thing whose run can be ended from outside while a pattern keeps the thread busy.
   const sandbox: { pattern: RegExp; lines: readonly string[] } = { pattern, lines: [] };

@@ -4,6 +4,7 @@
  */
 import type { Db, Job, PgBoss } from 'pg-boss';
 import { namedId } from '../../ids.ts';
+import { reasonOf } from '../../reason.ts';
 import type { Engine, RunOutcome, RunTurn, Serving, TurnRef } from '../engine.ts';
 import { EngineError } from '../engine-error.ts';
 import { openPgBoss } from './open.ts';
@@ -153,7 +154,7 @@ export class PgBossEngine implements Engine, AsyncDisposable {
       return await act(await this.#boss);
     } catch (cause) {
       if (EngineError.is(cause)) throw cause;
-      const reason = cause instanceof Error ? cause.message : String(cause);
+      const reason = reasonOf(cause);
       throw new EngineError('unavailable', `the engine on PostgreSQL cannot ${what} now: ${reason}`, { cause });
     }
   }

@@ -5,7 +5,7 @@ import { EngineError } from '../engine-error.ts';
 import { type ResolvedRestate, type RestateOptions, resolveRestate } from './options.ts';
 import { loadClientSdk } from './packages.ts';
 import { sessionService } from './services.ts';
-import { RestateWorker, reasonOf } from './worker.ts';
+import { RestateWorker, requestFailure } from './worker.ts';
 
 export type { RestateOptions, RestateWorkerOptions } from './options.ts';
 
@@ -54,7 +54,7 @@ class RestateEngine implements Engine {
     try {
       return await client.send({ ...call, opts });
     } catch (cause) {
-      const message = `Restate at ${ingressUrl} did not take a ${handler} of session ${sessionId}: ${reasonOf(cause)}`;
+      const message = `Restate at ${ingressUrl} did not take a ${handler} of session ${sessionId}: ${requestFailure(cause)}`;
       throw new EngineError('unavailable', message, { cause });
     }
   }

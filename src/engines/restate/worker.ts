@@ -4,6 +4,7 @@ import { createServer, type Http2Server, type ServerHttp2Session } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { listenOn } from '../../node/listen-on.ts';
+import { reasonOf } from '../../reason.ts';
 import type { RunTurn, Serving } from '../engine.ts';
 import { EngineError } from '../engine-error.ts';
 import type { ResolvedRestate } from './options.ts';
@@ -80,7 +81,9 @@ async function register({ adminUrl, headers, worker }: ResolvedRestate, port: nu
     signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
   };
   const response = await fetch(`${adminUrl}/deployments`, request).catch(cause => {
-    throw new EngineError('unavailable', `Restate cannot be reached at ${adminUrl}: ${reasonOf(cause)}`, { cause });
+    throw new EngineError('unavailable', `Restate cannot be reached at ${adminUrl}: ${requestFailure(cause)}`, {
+      cause,
+    });
   });
   if (response.ok) return;
   const said = await response.text();
@@ -91,7 +94,7 @@ async function register({ adminUrl, headers, worker }: ResolvedRestate, port: nu
 }
 
 /** What a failed request says. What `fetch` throws has its reason one step deeper. */
-export function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message;
+export function requestFailure(error: unknown): string {
+  const deeper = error instanceof Error ? error.cause : undefined;
+  return deeper === undefined ? reasonOf(error) : `${reasonOf(error)} (${reasonOf(deeper)})`;
 }

@@ -1,5 +1,6 @@
 /** What went wrong with a database, in one sentence each. */
 import { JournalError, type JournalErrorKind } from '../../errors.ts';
+import { reasonOf } from '../../reason.ts';
 
 /** Which database failed, and with what it was used. */
 export interface FailurePlace {
@@ -13,7 +14,7 @@ export interface FailurePlace {
 export function failureOf(cause: unknown, place: FailurePlace): JournalError {
   if (JournalError.is(cause)) return cause;
   const { kind, sentence } = isLost(cause) ? unreachable(place) : refusal(codeOf(cause), place);
-  const reason = cause instanceof Error ? cause.message : String(cause);
+  const reason = reasonOf(cause);
   // Not the cause itself: what the client attaches to it may know the password.
   return new JournalError(kind, `${sentence} (${reason})`, { cause: new Error(reason) });
 }

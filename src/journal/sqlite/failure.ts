@@ -1,4 +1,6 @@
 /** What went wrong with a file, in one sentence each. */
+
+import { reasonOf } from '../../reason.ts';
 import type { Failure, FileOptions } from './protocol.ts';
 
 /** Thrown on the file's side; goes to the store as data. */
@@ -26,7 +28,7 @@ const NOTADB = 26;
 /** What a thrown value says of the file. */
 export function failureOf(cause: unknown, { file, busyTimeoutMs }: FileOptions): Failure {
   if (cause instanceof StoreFailure) return cause.failure;
-  const reason = cause instanceof Error ? cause.message : String(cause);
+  const reason = reasonOf(cause);
   switch (codeOf(cause)) {
     case BUSY:
     case LOCKED:

@@ -8,6 +8,7 @@ import { accessSync, chmodSync, closeSync, constants, existsSync, openSync, read
 import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { sqlite } from '../../node/sqlite.ts';
+import { reasonOf } from '../../reason.ts';
 import { isNoDatabase, StoreFailure } from './failure.ts';
 import { checkLog } from './log.ts';
 import type { FileOptions } from './protocol.ts';
@@ -149,6 +150,6 @@ function foreign(file: string, why: string): StoreFailure {
 }
 
 function failed(message: string, cause?: unknown): StoreFailure {
-  const reason = cause instanceof Error ? { reason: cause.message } : {};
+  const reason = cause === undefined ? {} : { reason: reasonOf(cause) };
   return new StoreFailure({ kind: 'store_failed', message, ...reason });
 }
