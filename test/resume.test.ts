@@ -357,6 +357,41 @@ describe('resuming', () => {
   });
 });
 
+it('a turn that is taken up tells a reader all that it says, however long its journal takes to read', async () => {
+  const before = Array.from(
+    { length: 30 },
+    (_, n): ScriptedReply => ({ calls: [{ tool: 'a', id: `c${n}`, input: { n } }] }),
+  );
+  const play: Play = {
+    replies: [...before, { reasoning: 'I think.', text: 'word by word it comes', deltas: 20 }],
+    limits: { iterations: 40 },
+    tools: (runs, clock) => [idempotent('a', runs, clock)],
+  };
+  const { records, sessionId } = await whole(play);
+  const store = await cutStore(
+    records,
+    sessionId,
+    records.findLastIndex(({ type }) => type === 'step.started'),
+  );
+  const read = store.read.bind(store);
+  // As a file or a database: what is read comes in its own time, while the turn goes on.
+  store.read = async function* (...given) {
+    for await (const record of read(...given)) {
+      await new Promise(resolve => setImmediate(resolve));
+      yield record;
+    }
+  };
+  const { session } = await world(play).openOn(store, sessionId);
+  const { events } = await collect(session.resume());
+  expect(events.filter(({ type }) => type === 'events.dropped')).toEqual([]);
+  const last = events.findLast(({ type }) => type === 'step.started');
+  const said = events.slice(events.indexOf(last!));
+  const texts = (type: 'text.delta' | 'reasoning.delta'): string =>
+    said.map(event => (event.type === type ? event.text : '')).join('');
+  expect(texts('text.delta')).toBe('word by word it comes');
+  expect(texts('reasoning.delta')).toBe('I think.');
+});
+
 describe('inputs that waited', () => {
   it('run in their order after the turn that is resumed, and what steered it goes in', async () => {
     const play: Play = {

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { JournalRecord } from '../journal/journal.ts';
 import { NO_USAGE } from '../model/model.ts';
 import { EventHub } from './event-hub.ts';
@@ -71,8 +71,36 @@ describe('a reader', () => {
     const late = hub.subscribe(0, 't');
     delta('waits behind');
     end();
-    expect(await all(late)).toEqual(['turn.started', 'step.started', 'events.dropped', 'turn.interrupted']);
+    expect(await all(late)).toEqual(['turn.started', 'step.started', 'text.delta', 'turn.interrupted']);
     expect(await all(hub.subscribe(0, 't'))).toEqual(['turn.started', 'step.started', 'turn.interrupted']);
+  });
+
+  it('that comes late is told what is said while it reads what was before, each in its place, and past 1,024 how many it was too slow for', async () => {
+    const { hub, start, step, delta, end } = openHub([], () => new Promise(resolve => setImmediate(resolve)));
+    start();
+    for (let number = 1; number <= 200; number++) step('t', number);
+    hub.emitText('t', 'text.delta', 't.1', 'so far');
+    const [quick, slow] = [hub.subscribe(0, 't'), hub.subscribe(0, 't')];
+    const events: SessionEvent[] = [];
+    const reading = (async () => {
+      for await (const event of quick) events.push(event);
+    })();
+    flood(delta, 500);
+    step('t', 201);
+    flood(delta, 500);
+    await vi.waitFor(() => expect(events).toHaveLength(1_203));
+    flood(delta, 500);
+    end();
+    await reading;
+    const kinds = events.map(event => (event.type === 'text.delta' ? event.text : event.type));
+    const numbers = Array.from({ length: 500 }, (_, number) => String(number));
+    expect(kinds).toEqual([
+      ...['turn.started', ...Array(200).fill('step.started'), 'so far', ...numbers],
+      ...['step.started', ...numbers, ...numbers, 'turn.interrupted'],
+    ]);
+    const types = await all(slow);
+    expect(types.filter(type => type === 'text.delta')).toHaveLength(MOST_WAITING_EVENTS);
+    expect(types.slice(-2)).toEqual(['events.dropped', 'turn.interrupted']);
   });
 
   it('of one turn gets nothing of another, and ends with its turn', async () => {

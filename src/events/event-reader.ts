@@ -3,7 +3,7 @@
  *
  * 1. A reader is registered when it is made, not at its first pull: nothing between the two is lost to it.
  * 2. It holds at most 1,024 waiting events. Past that, ephemeral ones are dropped and counted; enduring ones are left in the journal
- *    and read from there when the reader gets so far, as they are for a reader that comes late.
+ *    and read from there when the reader gets so far, as they are for a reader that comes late. As many ephemeral ones wait for one that still reads what was before it.
  * 3. Whatever a reader does (stops, breaks off, throws) changes nothing for the turn or for other readers.
  */
 import type { JournalRecord } from '../journal/journal.ts';
@@ -52,9 +52,9 @@ export class EventReader<E extends SessionEvent> implements AsyncIterableIterato
   #contextSeq: number;
   #isBehind: boolean;
   #isCatchingUp = false;
-  /** Whether the text of a response that is under way is to be told: to a reader that came late, once. */
+  /** Whether it came late, and has not caught up yet. */
   #isLate: boolean;
-  /** Enduring events that are no records, and that came while the reader was behind. */
+  /** Events that are no records, and that came while the reader was behind: enduring ones, and what is said while a late one reads what was before it. */
   #aside: E[] | undefined;
   #dropped = 0;
   /** Nothing more comes from the hub, but for this last event that is no record. */
@@ -76,14 +76,17 @@ export class EventReader<E extends SessionEvent> implements AsyncIterableIterato
     this.#seenSeq = afterSeq;
     this.#contextSeq = Math.min(afterSeq, contextSeq);
     this.#isBehind = hub.lastSeq > afterSeq;
-    this.#isLate = this.#isBehind || turnId !== undefined;
-    if (!this.#isBehind) this.#tellText();
+    this.#isLate = this.#isBehind;
+    const said = this.#isBehind || turnId !== undefined ? (hub.textSoFar(turnId) as E | undefined) : undefined;
+    if (said === undefined) return;
+    if (this.#isBehind) this.#aside = [said];
+    else this.#hand(said);
   }
 
   /** Whether an ephemeral event of the turn is of interest, and there is room for it. Where there is none, it counts as dropped. @internal */
   offer(turnId: string | undefined): boolean {
     if (this.#isClosed || (this.turnId !== undefined && this.turnId !== turnId)) return false;
-    if (!this.#isBehind && this.#queue.size < MOST_WAITING_EVENTS) return true;
+    if (this.#isBehind ? this.#hasRoomAside : this.#queue.size < MOST_WAITING_EVENTS) return true;
     this.#dropped += 1;
     return false;
   }
@@ -93,6 +96,10 @@ export class EventReader<E extends SessionEvent> implements AsyncIterableIterato
    * once, but as soon as nothing more comes: from then on the reader finds events that wait, and is as fast as the loop. @internal
    */
   take(event: SessionEvent): void {
+    if (this.#isBehind) {
+      this.#putAside(event);
+      return;
+    }
     if (this.#dropped > 0 && !this.#isCatchingUp) this.#queue.push(this.#dropNote());
     this.#queue.push(event as E);
     if (this.#waiters.size === 0) return;
@@ -118,8 +125,7 @@ export class EventReader<E extends SessionEvent> implements AsyncIterableIterato
     if (this.#isClosed || !this.#concerns(event)) return;
     if (this.#isBehind || this.#queue.size >= MOST_WAITING_EVENTS) {
       this.#isBehind = true;
-      this.#aside ??= [];
-      this.#aside.push(event as E);
+      this.#putAside(event);
     } else this.#deliver(event, undefined);
   }
 
@@ -166,6 +172,16 @@ export class EventReader<E extends SessionEvent> implements AsyncIterableIterato
 
   #concerns(event: SessionEvent): boolean {
     return this.turnId === undefined || ('turnId' in event && event.turnId === this.turnId);
+  }
+
+  /** A reader that came late is not slow: what is said while it reads what was before waits for it. After one that is dropped no other may come before the note of it. */
+  get #hasRoomAside(): boolean {
+    return this.#isLate && this.#dropped === 0 && (this.#aside?.length ?? 0) < MOST_WAITING_EVENTS;
+  }
+
+  #putAside(event: SessionEvent): void {
+    this.#aside ??= [];
+    this.#aside.push(event as E);
   }
 
   #isLast(event: SessionEvent): boolean {
@@ -285,13 +301,9 @@ export class EventReader<E extends SessionEvent> implements AsyncIterableIterato
     if (this.#seenSeq < this.#hub.lastSeq) return; // more was written meanwhile
     this.#deliverAside(this.#seenSeq);
     this.#isBehind = false;
-    this.#tellText();
-  }
-
-  #tellText(): void {
-    const delta = this.#isLate ? this.#hub.textSoFar(this.turnId) : undefined;
+    const said = this.#isLate && this.#dropped > 0 ? this.#hub.textSoFar(this.turnId) : undefined;
     this.#isLate = false;
-    if (delta !== undefined) this.#hand(delta as E);
+    if (said !== undefined) this.#hand(said as E);
   }
 
   /** Delivers what was kept aside up to the record `seq`. */
