@@ -53,6 +53,7 @@ export type BindErrorKind =
   | 'invalid_definition'
   | 'missing_binding'
   | 'duplicate_definition_name'
+  | 'left_behind'
   | 'factory_failed'
   | 'invalid_tool'
   | 'invalid_tool_info'

@@ -27,6 +27,7 @@ const BIND: Kinds<BindErrorKind> = {
   invalid_definition: true,
   missing_binding: true,
   duplicate_definition_name: true,
+  left_behind: true,
   factory_failed: true,
   invalid_tool: true,
   invalid_tool_info: true,

@@ -14,6 +14,7 @@ import {
 } from '../define/tool.ts';
 import { BindError } from '../errors.ts';
 import type { LanguageModel } from '../model/model.ts';
+import { manualClock } from '../testing/manual-clock.ts';
 import type { BindOptions } from './bind.ts';
 
 const stubModel = (modelId = 'stub-1'): LanguageModel => ({
@@ -794,6 +795,29 @@ describe('disposing of a bound loop', () => {
     await bound[Symbol.asyncDispose]();
 
     expect(log).toEqual(['dispose']);
+  });
+
+  test('waits 10 seconds for a disposer that never settles, goes on, and says that it was left behind', async () => {
+    const hang = () => new Promise<void>(() => {});
+    const log: string[] = [];
+    const { tool: trackedTool } = tracked(log);
+    const tools = [trackedTool('a'), trackedTool('b', { [Symbol.asyncDispose]: hang }), trackedTool('c')];
+    const clock = manualClock();
+    const bound = await bind(tools, ids, { clock });
+    log.length = 0;
+    const failed = bound[Symbol.asyncDispose]().then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    await clock.advance(9_999);
+    expect(log).toEqual(['dispose c']);
+    await clock.advance(1);
+    const error = await failed;
+    expect(error).toBeInstanceOf(AggregateError);
+    expect((error as AggregateError).errors).toMatchObject([{ name: 'BindError', kind: 'left_behind' }]);
+    expect(log).toEqual(['dispose c', 'dispose a']);
+    await clock.advance(60_000);
+    expect(clock.pending).toBe(0);
   });
 
   test('goes on past disposers that throw, and then throws what they threw, once', async () => {

@@ -2,7 +2,7 @@
  * Joins a loop definition to a session: checks what it is given, runs the factories one after the other, and checks what they
  * built. A bind that is refused leaves nothing behind: what was built is disposed of, the last first.
  */
-import { systemClock } from '../clock.ts';
+import { type Clock, systemClock } from '../clock.ts';
 import type { LoopBehaviour } from '../define/behaviour.ts';
 import type { BindingName, BindingTypes, FactoryBindings } from '../define/bindings.ts';
 import type { LoopGate } from '../define/gate.ts';
@@ -33,6 +33,8 @@ export interface LoopBindings extends Partial<BindingTypes> {
 export interface BindOptions {
   /** Ends the bind: it is refused with `aborted`. */
   readonly signal?: AbortSignal | undefined;
+  /** The clock by which the time of a disposer is over. Default: the platform's. */
+  readonly clock?: Clock | undefined;
 }
 
 /** What of a definition is bound. */
@@ -54,7 +56,7 @@ export async function bindLoop(
   bindings: LoopBindings,
   options: BindOptions = {},
 ): Promise<BoundLoop> {
-  const { signal } = options;
+  const { signal, clock = systemClock } = options;
   requireNotAborted(signal);
   const owner = resolveOwner(bindings);
   const extras = resolveExtras(read(bindings, 'extraTools'));
@@ -64,7 +66,7 @@ export async function bindLoop(
   const given = definitions.map(definition => factoryBindings(definition, bindings, owner));
   requireDistinctNames(definitions);
 
-  const disposal = new Disposal();
+  const disposal = new Disposal(clock);
   const built = new Map<ToolDefinition, readonly BoundTool[]>();
   try {
     for (const [index, definition] of definitions.entries()) {
@@ -195,7 +197,7 @@ function settledOrAborted(
     };
     factory.then(
       returned => {
-        const owner = isAbandoned ? new Disposal() : disposal;
+        const owner = isAbandoned ? disposal.another() : disposal;
         owner.own(returned);
         if (isAbandoned) void owner.run();
         ended(() => resolve(returned));

@@ -65,7 +65,7 @@ async function runDelegate(
     return await follow(session, turn, call);
   } finally {
     children.delete(session);
-    await session.close();
+    await session.close().catch(() => {}); // what it said is not lost by a disposer that fails
   }
 }
 

@@ -293,7 +293,7 @@ export class OpenRig {
   }
 
   async #bind(loop: LoopDefinition, { sessionId, loopId, extraTools, depth, children }: Binding): Promise<BoundLoop> {
-    const { store, secrets, bindings } = this.#rig;
+    const { store, secrets, bindings, clock } = this.#rig;
     const captures: Captures = {
       put: bytes => store.putCapture(sessionId, bytes),
       get: id => store.getCapture(sessionId, id),
@@ -303,7 +303,7 @@ export class OpenRig {
       openChild: (child, id, parent) => this.#openChild(child, id, parent),
     });
     const workspace = await this.#openWorkspace();
-    return loop.bind({
+    const given = {
       ...bindings,
       sessionId,
       loopId,
@@ -313,7 +313,8 @@ export class OpenRig {
       ...(workspace === undefined ? {} : { workspace }),
       ...(secrets === undefined ? {} : { secrets }),
       ...(extraTools === undefined ? {} : { extraTools }),
-    });
+    };
+    return loop.bind(given, { clock });
   }
 
   /** Opened once for all sessions of the rig; tried again if it failed. */
