@@ -106,8 +106,8 @@ function Gate(props: {
       <div class="gate-wants">
         <Requests requests={requests} {...(about === undefined ? {} : { told: about })} />
         <span class="muted">
-          {place === undefined ? '' : `${place} · `}
-          waits {durationText(now - openedAt)}
+          {place === undefined ? 'waits ' : `${place} · `}
+          {durationText(now - openedAt)}
         </span>
       </div>
       {input === undefined || form === 'edit' ? null : (

@@ -140,7 +140,7 @@ function Head(props: {
 
 function ConnectionState({ connection }: { readonly connection: Connection }): VNode {
   const { state } = connection;
-  const word = { connecting: 'connecting', live: 'live', broken: 'reconnecting', refused: 'not connected' }[state];
+  const word = { connecting: 'connecting', live: 'connected', broken: 'reconnecting', refused: 'not connected' }[state];
   const reason = 'reason' in connection ? connection.reason : undefined;
   return (
     <span class={`connection connection-${state}`} role="status" title={reason}>

@@ -94,7 +94,7 @@ describe('the studio', () => {
     expect(await seriousFaults(page)).toEqual([]);
     await page.getByRole('button', { name: 'Resume the turn' }).click();
     await page.getByText('I cannot know what I saw.').nth(0).waitFor();
-    await page.getByText('taken up again 1 time').waitFor();
+    await page.getByText('taken up again').waitFor();
     await page.locator('.call-stopped').waitFor();
     expect(tab.complaints).toEqual([]);
   });

@@ -11,12 +11,13 @@ import { Timeline } from './timeline.tsx';
 export function TurnHead({ turn, index }: { readonly turn: TurnView; readonly index: number }): VNode {
   const { input, mode, resumedAt } = turn;
   const text = inputText(input);
+  const resumed = resumedAt.length > 1 ? `taken up again ${resumedAt.length} times` : 'taken up again';
   return (
     <div class="said">
       <h3 class="said-by">
         Turn {index + 1}
         {mode === '' ? null : <span class="chip">mode {mode}</span>}
-        {resumedAt.length === 0 ? null : <span class="chip">taken up again {counted(resumedAt.length, 'time')}</span>}
+        {resumedAt.length === 0 ? null : <span class="chip">{resumed}</span>}
       </h3>
       {text === '' ? <p class="note">Goes on with the turn before.</p> : <div class="prose prose-plain">{text}</div>}
     </div>
