@@ -28,7 +28,9 @@ export type DefinitionErrorKind =
 
 /** A `define…` function was given something it cannot take. `field` is the path of the option, `value` what stood there. */
 export class DefinitionError extends LooprigError<DefinitionErrorKind> {
+  /** The option that is wrong, as a path such as `limits.calls`. */
   readonly field: string;
+  /** What was given for it, where that may be shown. */
   declare readonly value?: unknown;
 
   static {
@@ -127,12 +129,19 @@ export type LimitName = 'iterations' | 'calls' | 'tokens' | 'repeat';
 
 /** What a turn had used when it reached a limit. Counts include the response that went beyond the limit. */
 export interface LimitReached {
+  /** Which limit it was. */
   readonly limit: LimitName;
+  /** Responses that asked for tools, the one that went too far included. */
   readonly iterations: number;
+  /** How many there might be. */
   readonly maxIterations: number;
+  /** Calls that the model asked for, those that went too far included. */
   readonly calls: number;
+  /** How many there might be. */
   readonly maxCalls: number;
+  /** Tokens that were used. */
   readonly tokens: number;
+  /** How many might be used. */
   readonly maxTokens: number;
   /** `repeat`: the tool that the model called again and again, and how many steps in a row. */
   readonly repeated?: { readonly toolName: string; readonly times: number };
@@ -140,13 +149,21 @@ export interface LimitReached {
 
 /** A turn reached one of its limits: nothing of the batch that went beyond it has run. `session.continue()` takes it up again. */
 export class ToolLimitError extends LooprigError<'tool_limit'> implements LimitReached {
+  /** Which limit it was. */
   readonly limit: LimitName;
+  /** Responses that asked for tools, the one that went too far included. */
   readonly iterations: number;
+  /** How many there might be. */
   readonly maxIterations: number;
+  /** Calls that the model asked for, those that went too far included. */
   readonly calls: number;
+  /** How many there might be. */
   readonly maxCalls: number;
+  /** Tokens that were used. */
   readonly tokens: number;
+  /** How many might be used. */
   readonly maxTokens: number;
+  /** `repeat`: the tool that the model called again and again, and how many steps in a row. */
   declare readonly repeated?: { readonly toolName: string; readonly times: number };
 
   static {
@@ -289,6 +306,7 @@ export class TurnInterruptedError extends LooprigError<'interrupted'> {
 
 /** A history from elsewhere cannot be taken over. `index` is the message concerned, from 0. */
 export class HistoryError extends LooprigError<'invalid_history'> {
+  /** The message concerned, from 0. */
   readonly index: number;
 
   static {
@@ -369,6 +387,7 @@ export class JournalConflictError extends JournalError<'conflict'> {
 
 /** An answer to a gate was refused, and ran nothing. */
 export class GateError extends LooprigError<'unknown_gate' | 'closed_gate' | 'invalid_answer'> {
+  /** The gate that was to be answered. */
   readonly gateId: string;
 
   static {

@@ -36,13 +36,21 @@ export interface BehaviourOptions {
 
 /** Behaviour in force. */
 export interface LoopBehaviour {
+  /** Whether the model is asked with `doStream`. */
   readonly stream: boolean;
+  /** What happens at a limit: the turn fails, or closes with an answer. */
   readonly atLimit: 'fail' | 'answer';
+  /** Whether the model is told when a limit is near. */
   readonly announceLimits: boolean;
+  /** From which repetition on a result says so, and at which the turn ends; `false` for neither. */
   readonly repeat: false | { readonly warn: number; readonly stop: number };
+  /** How often a failed model request is tried again. */
   readonly modelRetries: number;
+  /** The longest an interrupted turn waits for its tools, in milliseconds. */
   readonly drainTimeoutMs: number;
+  /** How often an answer that does not fit the output schema is sent back. */
   readonly outputRetries: number;
+  /** How an answer with an output schema is asked for. */
   readonly outputMode: 'auto' | 'native' | 'tool';
 }
 

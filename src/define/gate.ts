@@ -13,6 +13,7 @@ export interface GateRule {
   readonly action: string;
   /** The targets it is about: `*` stands for anything but `/`, `**` for anything. Default: all. */
   readonly target?: string;
+  /** What is decided: of all rules that match, `deny` beats `allow` beats `ask`. */
   readonly decision: GateDecision;
 }
 

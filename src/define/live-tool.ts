@@ -7,10 +7,15 @@ import type { SchemaLike } from './schema.ts';
 export interface ToolCall {
   /** Unique, and the same again when the call is repeated after a crash: fit as an idempotency key. */
   readonly callId: string;
+  /** The name that the model called. */
   readonly toolName: string;
+  /** The session that it runs in. */
   readonly sessionId: string;
+  /** The id of the loop in this session, the same after a restart. */
   readonly loopId: string;
+  /** The turn that it belongs to. */
   readonly turnId: string;
+  /** The step that it belongs to: one response of the model, with its calls. */
   readonly stepId: string;
   /** Aborted when the call is interrupted or its time is over. A tool that ignores it is left behind. */
   readonly signal: AbortSignal;
@@ -22,8 +27,11 @@ export interface ToolCall {
 
 /** What is left of a turn's limits after the batch that the call belongs to; 0 for nothing. Give it to a turn of another session as its `budget`. */
 export interface ToolBudget {
+  /** How often the model may still ask for tools. */
   readonly iterationsLeft: number;
+  /** How many calls it may still ask for. */
   readonly callsLeft: number;
+  /** How many tokens it may still use; Infinity where there is no such limit. */
   readonly tokensLeft: number;
 }
 
@@ -45,6 +53,7 @@ const TOOL_RESULT = Symbol.for('looprig.tool-result');
 /** A tool's result in full. Made by `toolResult` or `toolError`, so that it is never confused with a tool's own data. */
 export interface ToolResult {
   readonly [toolResultBrand]: true;
+  /** What the model is shown, part by part. */
   readonly content: readonly ToolContent[];
   /** The model is told that the call failed. */
   readonly isError: boolean;
@@ -118,6 +127,7 @@ export type ToolExecute<Input> = (input: Input, call: ToolCall) => MaybePromise<
 
 /** A live tool: built by a factory, owned by one binding, disposed with it. */
 export interface LiveTool<Input> extends ToolCapabilities<Input> {
+  /** Runs one call, with the arguments as the tool's schema made them. */
   execute(input: Input, call: ToolCall): MaybePromise<ToolReturn>;
   [Symbol.asyncDispose]?(): PromiseLike<void>;
   [Symbol.dispose]?(): void;
@@ -125,8 +135,11 @@ export interface LiveTool<Input> extends ToolCapabilities<Input> {
 
 /** What a model is told about a tool. */
 export interface ToolInfo<Schema extends SchemaLike = SchemaLike> {
+  /** The name that the model calls. */
   readonly name: string;
+  /** What it does, for the model. */
   readonly description: string;
+  /** What it takes: an object at its root. */
   readonly input: Schema;
 }
 

@@ -83,21 +83,31 @@ export interface LoopFingerprint {
 
 /** A loop, defined: frozen, reusable, and without a session. Made by `defineLoop` alone. */
 export interface LoopDefinition<Name extends string = string, ModeName extends string = string, Output = unknown> {
+  /** What a rig and its sessions know it by. */
   readonly name: Name;
   /** Model, system text, limits and settings of the base mode. */
   readonly model: LanguageModel;
+  /** The system text; `""` for none. */
   readonly system: string;
+  /** What a turn may use. */
   readonly limits: ResolvedToolLimits;
+  /** What goes with each request of the model. */
   readonly settings: ModelSettings;
   /** All modes in force: the base mode `""` first, then the declared ones in their order. */
   readonly modes: readonly ModeDefinition<ModeName | ''>[];
   /** The mode that a session starts in; `undefined` for the base mode, where there is no other. */
   readonly initialMode: ModeName | undefined;
+  /** What stands round each call, the outermost first. */
   readonly middlewares: readonly ToolMiddleware[];
+  /** How its turns go on at limits, failures and the end. */
   readonly behaviour: LoopBehaviour;
+  /** The schema of the final answer, if it has one. */
   readonly output: ResolvedSchema | undefined;
+  /** Its rules about what calls may do. */
   readonly gate: LoopGate;
+  /** What it is good for. */
   readonly description: string | undefined;
+  /** Its name for people. */
   readonly displayName: string | undefined;
   /** SHA-256, as hexadecimal text, over what changes behaviour. The order of modes and tools, and names for people, do not change it. */
   readonly policyRevision: string;

@@ -10,6 +10,7 @@ import { copyList } from './options.ts';
 
 /** What a middleware is told about the call that it wraps. `input` has been validated. */
 export interface MiddlewareCall extends ToolCall {
+  /** The arguments, as the schema of the tool made them. */
   readonly input: unknown;
 }
 

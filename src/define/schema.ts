@@ -71,7 +71,9 @@ export type Validation =
 
 /** One thing that did not fit: where (empty at the root), and why. */
 export interface SchemaIssue {
+  /** Where, with dots; empty at the root. */
   readonly path: string;
+  /** Why, in words for the model. */
   readonly message: string;
 }
 

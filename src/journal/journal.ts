@@ -94,8 +94,11 @@ export interface ResultCapture {
 
 /** What a failed turn says about its error: all that a reader or a later process may know of it. */
 export interface ErrorSummary {
+  /** The class of the error, such as `ModelError`. */
   readonly name: string;
+  /** Its kind, such as `request_failed`. */
   readonly kind: string;
+  /** What was wrong, in a sentence. */
   readonly message: string;
   /** For a limit: which, and how far the turn went. */
   readonly limit?: RecordedLimitReached;
@@ -103,7 +106,9 @@ export interface ErrorSummary {
 
 /** A call that was left running when its turn ended. */
 export interface LeftBehind {
+  /** The call. */
   readonly callId: string;
+  /** The tool that went on running. */
   readonly toolName: string;
 }
 
@@ -117,6 +122,7 @@ interface InStep extends InTurn {
 
 /** The totals of a turn, as its terminal record holds them. */
 export interface TurnTotals {
+  /** Tokens of all its steps, and of its delegates. */
   readonly usage: Usage;
   /** Model responses taken into account. */
   readonly steps: number;
@@ -297,10 +303,13 @@ export function requireKnown(record: JournalRecord, sessionId: string): void {
 
 /** What a store knows of a session without reading it. */
 export interface StoredSession {
+  /** The id of the session. */
   readonly sessionId: string;
   /** The sequence number of its last record. */
   readonly lastSeq: number;
+  /** When its first record was written, in milliseconds since the epoch. */
   readonly createdAt: number;
+  /** When its last record was written, in milliseconds since the epoch. */
   readonly updatedAt: number;
 }
 

@@ -76,8 +76,11 @@ export type ModelUsage = LanguageModelV4Usage;
 
 /** Tokens used, summed over a turn. A count that no response told is 0. */
 export interface Usage {
+  /** Tokens that the model read. What a provider does not tell counts as 0, here and below. */
   readonly inputTokens: number;
+  /** Tokens that the model wrote. */
   readonly outputTokens: number;
+  /** Both together. */
   readonly totalTokens: number;
   /** Of the input tokens, those read from the provider's cache. */
   readonly cachedInputTokens: number;

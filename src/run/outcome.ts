@@ -24,6 +24,7 @@ export type TurnError =
 export interface TurnFigures {
   /** The text of the last response; of a response that broke off, what had come of it. */
   readonly text: string;
+  /** Tokens of all its steps, and of its delegates. */
   readonly usage: Usage;
   /** Model responses. */
   readonly steps: number;
@@ -36,7 +37,7 @@ export interface TurnFigures {
 /** The turn ended with an answer. */
 export interface DoneResult<Output = unknown> extends TurnFigures {
   readonly status: 'done';
-  /** The typed answer, where the loop has an output schema. */
+  /** The typed answer, where the loop has an output schema; absent where a tool ended the turn (`endTurn`). */
   readonly output?: Output;
   /** Why the model ended its answer: `length` or `content-filter` is no plain success. */
   readonly finishReason: FinishReason;
@@ -47,6 +48,7 @@ export interface DoneResult<Output = unknown> extends TurnFigures {
 /** The turn ended without an answer. */
 export interface FailedResult extends TurnFigures {
   readonly status: 'failed';
+  /** What went wrong: switch on its class (`ModelError.is(error)`) or its `kind`. */
   readonly error: TurnError;
   /** Calls that were left running when the turn's time was over. */
   readonly leftBehind: readonly LeftBehind[];
@@ -55,6 +57,7 @@ export interface FailedResult extends TurnFigures {
 /** The turn was interrupted. */
 export interface InterruptedResult extends TurnFigures {
   readonly status: 'interrupted';
+  /** What was given to `turn.interrupt`. */
   readonly reason?: string;
   /** Calls whose tools did not heed their signal in time and were left running. */
   readonly leftBehind: readonly LeftBehind[];

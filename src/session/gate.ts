@@ -19,12 +19,17 @@ import type { RecordedGate } from './history.ts';
 
 /** A gate that waits for its answer. */
 export interface PendingGate {
+  /** What `session.answer` takes. */
   readonly gateId: string;
+  /** The turn that waits. */
   readonly turnId: string;
+  /** The call that waits at it. */
   readonly callId: string;
+  /** The tool that is called. */
   readonly toolName: string;
   /** What the call wants and no rule allows. */
   readonly requests: readonly AccessRequest[];
+  /** The tool's line about the call, for people. */
   readonly summary?: string;
   /** When it was opened, in milliseconds since the epoch. */
   readonly openedAt: number;

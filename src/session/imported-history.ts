@@ -7,7 +7,9 @@ import type { Message, ToolMessage, ToolResultPart } from '../model/model.ts';
 
 /** What a repair changed: the message concerned (its place in the list that was given), and what was done. */
 export interface HistoryRepair {
+  /** The message that was changed, from 0. */
   readonly index: number;
+  /** What was changed, in words. */
   readonly change: string;
 }
 

@@ -69,7 +69,9 @@ export interface OpenOptions<LoopName extends string> {
 
 /** A session in a list. */
 export interface SessionSummary {
+  /** What `rig.open({ sessionId })` takes. */
   readonly sessionId: string;
+  /** The name of its loop. */
   readonly loop: string;
   /** The first words of its first user message. */
   readonly title: string;
@@ -78,9 +80,13 @@ export interface SessionSummary {
    * read, else how the last turn ended.
    */
   readonly state: 'new' | 'running' | 'waiting' | 'damaged' | 'done' | 'failed' | 'interrupted';
+  /** How many turns it has had, the running one included. */
   readonly turns: number;
+  /** How many calls their models asked for. */
   readonly calls: number;
+  /** When it was begun, in milliseconds since the epoch. */
   readonly createdAt: number;
+  /** When something was last recorded, in milliseconds since the epoch. */
   readonly updatedAt: number;
   /** Of a delegate's session: whose it is. */
   readonly parentId?: string;

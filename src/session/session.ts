@@ -153,10 +153,12 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
     this.#inbox.restore(waiting.values(), turn !== undefined);
   }
 
+  /** The id that `rig.open({ sessionId })` takes, as long as the store has it. */
   get id(): string {
     return this.#bound.sessionId;
   }
 
+  /** The id of the loop in this session, the same after a restart. */
   get loopId(): string {
     return this.#bound.loopId;
   }

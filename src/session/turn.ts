@@ -15,6 +15,7 @@ export interface TurnControls<Output> {
  * turn running. Leaving a block of `await using turn` interrupts it.
  */
 export class Turn<Output = unknown> implements AsyncIterable<TurnEvent>, AsyncDisposable {
+  /** The id of the turn, as events have it. */
   readonly id: string;
   readonly #controls: TurnControls<Output>;
 

@@ -13,18 +13,25 @@ export type ScriptedCall = {
 
 /** Counts as a test writes them; what is left out is 0. */
 export interface ScriptedUsage {
+  /** Default 0. */
   readonly inputTokens?: number;
+  /** Default 0. */
   readonly outputTokens?: number;
+  /** Of the input tokens. Default 0. */
   readonly cachedInputTokens?: number;
+  /** Of the output tokens. Default 0. */
   readonly reasoningTokens?: number;
 }
 
 /** One response of a scripted model: `reasoning`, then `text`, then `content`, then `calls`. */
 export interface ScriptedReply {
+  /** What the model thinks, before its text. */
   readonly reasoning?: string;
+  /** What the model says. */
   readonly text?: string;
   /** Anything else, as specification v4 has it: sources, files, signatures, results of the provider's own tools. */
   readonly content?: readonly ModelContent[];
+  /** The tools that it asks for, after its text. */
   readonly calls?: readonly ScriptedCall[];
   /** Default `tool-calls` where there is a call for the client to run, else `stop`. `unknown` is a word of v2, and `other` elsewhere. */
   readonly finishReason?: FinishReason['unified'] | 'unknown';
@@ -32,6 +39,7 @@ export interface ScriptedReply {
   readonly rawFinishReason?: string;
   /** Default 10 tokens in and 5 out. */
   readonly usage?: ScriptedUsage | ModelUsage;
+  /** What the provider says beside the response. */
   readonly providerMetadata?: NonNullable<GenerateResult['providerMetadata']>;
   /** Into how many pieces `text` is cut in a stream, or the pieces themselves. Default 1. */
   readonly deltas?: number | readonly string[];

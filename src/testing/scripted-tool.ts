@@ -41,8 +41,11 @@ export interface ScriptedToolOptions extends ToolCapabilities<ScriptedInput> {
 
 /** One run of a scripted tool. Times are of its clock. */
 export interface ScriptedRun {
+  /** The arguments. */
   readonly input: ScriptedInput;
+  /** The call that it ran for. */
   readonly callId: string;
+  /** When it began, by the clock of the tool. */
   readonly startedAt: number;
   /** Absent while it runs. */
   readonly endedAt?: number;
