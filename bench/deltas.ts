@@ -4,6 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { defineLoop, defineRig, type Turn } from 'looprig';
 import { scriptedModel } from 'looprig/testing';
+import { spreadOf } from './statistics.ts';
 
 type Model = Exclude<Parameters<typeof defineLoop>[0]['model'], string>;
 type V4 = Extract<Model, { specificationVersion: 'v4' }>;
@@ -139,12 +140,11 @@ export async function measureDeltas(rounds: number): Promise<void> {
 }
 
 function cells(times: readonly number[][]): string[] {
-  const figures = times.map(list => {
-    list.sort((a, b) => a - b);
-    return { median: list[Math.floor(list.length / 2)] ?? Number.NaN, least: list[0] ?? Number.NaN };
-  });
+  const figures = times.map(list => spreadOf(list));
   const [base] = figures;
-  return figures.map(({ median, least }) => {
+  return figures.map(figure => {
+    if (figure === undefined) return '';
+    const { median, least } = figure;
     const time = `${median.toFixed(1)} (${least.toFixed(1)})`;
     if (base === undefined || median === base.median) return time;
     return `${time}: ${(median / base.median).toFixed(2)} (${(least / base.least).toFixed(2)})`;

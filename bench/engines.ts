@@ -17,6 +17,7 @@ import { readLedger } from '../src/testing/engine-kit-ledger.ts';
 import { engineKitLoops, type KitPlan } from '../src/testing/engine-kit-loop.ts';
 import { PostgresServer } from '../test/support/postgres-server.ts';
 import { RestateServer } from '../test/support/restate-server.ts';
+import { medianOf } from './statistics.ts';
 
 const SESSIONS = 200;
 const TURNS = 5;
@@ -39,7 +40,7 @@ async function measure(name: string, engine: Engine): Promise<void> {
 
   const alone: number[] = [];
   for (let turn = 0; turn < 50; turn++) alone.push(await turnOf('alone', `alone-${turn}`));
-  console.log(`${name}: from a start to its run, alone: ${median(alone).toFixed(1)} ms (median of 50)`);
+  console.log(`${name}: from a start to its run, alone: ${medianOf(alone).toFixed(1)} ms (median of 50)`);
 
   const began = performance.now();
   const sessions = Array.from({ length: SESSIONS }, (_, index) => `session-${index}`);
@@ -112,10 +113,6 @@ async function settled(): Promise<void> {
     await new Promise(resolve => setTimeout(resolve, 1_000));
     globalThis.gc?.();
   }
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
 await measureMemory();

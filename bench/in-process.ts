@@ -6,6 +6,7 @@ import { performance } from 'node:perf_hooks';
 import { defineLoop, defineRig, defineTool } from 'looprig';
 import { z } from 'zod';
 import { measureDeltas } from './deltas.ts';
+import { type Spread, spreadOf } from './statistics.ts';
 
 type Model = Parameters<typeof defineLoop>[0]['model'];
 
@@ -111,19 +112,14 @@ const opening: Timed = async (steps, width) => {
   return time * 1_000;
 };
 
-interface Figures {
-  readonly median: number;
-  readonly least: number;
-}
-
 /**
- * The median and the least of some rounds; the two programs take turns, so that both meet the same machine. Garbage is
+ * How long some rounds took; the two programs take turns, so that both meet the same machine. Garbage is
  * collected when the platform thinks fit: it is part of the cost.
  */
 async function compare(
   programs: readonly Timed[],
   { steps, width, rounds, runs }: (typeof workloads)[number],
-): Promise<readonly Figures[]> {
+): Promise<readonly (Spread | undefined)[]> {
   const times: number[][] = programs.map(() => []);
   for (let round = 0; round < rounds; round++) {
     for (const [index, program] of programs.entries()) {
@@ -132,10 +128,7 @@ async function compare(
       times[index]?.push(sum / runs);
     }
   }
-  return times.map(list => {
-    list.sort((a, b) => a - b);
-    return { median: list[Math.floor(list.length / 2)] ?? Number.NaN, least: list[0] ?? Number.NaN };
-  });
+  return times.map(spreadOf);
 }
 
 const workloads = [
@@ -156,7 +149,7 @@ console.log('| workload | looprig | bare loop | ratio of medians |\n| --- | --: 
 for (const workload of workloads) {
   const [ours, theirs] = await compare([looprigTurn, bareLoop], workload);
   if (ours === undefined || theirs === undefined) continue;
-  const cell = ({ median, least }: Figures): string =>
+  const cell = ({ median, least }: Spread): string =>
     `${(median / workload.per).toFixed(2)} (${(least / workload.per).toFixed(2)})`;
   console.log(`| ${workload.name} | ${cell(ours)} | ${cell(theirs)} | ${(ours.median / theirs.median).toFixed(1)} |`);
 }

@@ -7,6 +7,7 @@ import type { JournalRecord } from 'looprig';
 import { postgresStore } from 'looprig/postgres';
 import pg from 'pg';
 import { PostgresServer } from '../test/support/postgres-server.ts';
+import { medianOf } from './statistics.ts';
 
 const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2, cachedInputTokens: 0, reasoningTokens: 0 };
 
@@ -80,7 +81,6 @@ async function rateOf(appender: Appender, sessions: number, appends: number): Pr
 
 const at = (values: readonly number[], part: number): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length * part)] ?? 0;
-const median = (values: readonly number[]): number => at(values, 0.5);
 const whole = (value: number): string => Math.round(value).toLocaleString('en-US');
 
 const server = await PostgresServer.start(['shared_buffers=128MB']);
@@ -115,9 +115,9 @@ async function together(sessions: number, appends: number, rounds: number): Prom
   const gains = many.map((rate, round) => rate / (ones[round] ?? 0));
   console.log(`${sessions} sessions at once, ${appends} appends each, ${rounds} rounds:`);
   console.log(
-    `  appends a second: ${whole(median(many))} (most ${whole(Math.max(...many))}); one session: ${whole(median(ones))}`,
+    `  appends a second: ${whole(medianOf(many))} (most ${whole(Math.max(...many))}); one session: ${whole(medianOf(ones))}`,
   );
-  console.log(`  times one session, median (least): ${median(gains).toFixed(1)} (${Math.min(...gains).toFixed(1)})`);
+  console.log(`  times one session, median (least): ${medianOf(gains).toFixed(1)} (${Math.min(...gains).toFixed(1)})`);
 }
 
 for (let round = 0; round < 3; round++) await alone(1_000);

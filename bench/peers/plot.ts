@@ -1,6 +1,6 @@
 /** Two plots, as SVG that needs nothing to be shown: lines over logarithmic axes, and bars over one. */
 
-import { short } from './statistics.ts';
+import { short } from '../statistics.ts';
 
 export interface Line {
   readonly name: string;

@@ -1,8 +1,8 @@
 /** The results as a page, and as plots. */
 import { readFileSync } from 'node:fs';
+import { short, told } from '../statistics.ts';
 import { barPlot, linePlot } from './plot.ts';
 import type { Results } from './results.ts';
-import { short, told } from './statistics.ts';
 import { BEHAVIOURS, type Workload } from './workloads.ts';
 
 /** The package that a library's column is about. */

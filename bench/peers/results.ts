@@ -1,7 +1,7 @@
 /** What was measured, by library and workload, and in which circumstances. */
 import { cpus, loadavg } from 'node:os';
+import { type Spread, spreadOf } from '../statistics.ts';
 import type { Answer } from './process.ts';
-import { type Spread, spreadOf } from './statistics.ts';
 import type { Workload } from './workloads.ts';
 
 /** What is no library beside looprig. */

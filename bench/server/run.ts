@@ -6,6 +6,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 import type { SessionEvent } from 'looprig';
+import { medianOf } from '../statistics.ts';
 import type { ChildOrder, ChildWord } from './child.ts';
 import { post, type Reading, readEvents } from './readers.ts';
 
@@ -108,8 +109,6 @@ async function eventsOfOneTurn(url: string): Promise<SessionEvent[]> {
   return [...text.matchAll(/^data: (.*)$/gm)].map(([, json = '']) => JSON.parse(json) as SessionEvent);
 }
 
-const median = (values: readonly number[]): number =>
-  [...values].sort((one, other) => one - other)[values.length >> 1] ?? 0;
 const rate = ({ events, ms }: Round): number => (events / ms) * 1_000;
 
 await using looprig = await Server.start({ server: 'looprig', ...WORK, events: [] });
@@ -134,14 +133,14 @@ console.log('| --- | --: | --: | --: | --: | --: |');
 for (const name of ['looprig', 'bare'] as const) {
   const of = rounds[name];
   const heap = (from: 0 | 1, to: 1 | 2): number =>
-    median(of.map(({ memory }) => memory[to].heapUsed - memory[from].heapUsed));
+    medianOf(of.map(({ memory }) => memory[to].heapUsed - memory[from].heapUsed));
   const cells = [
-    ...[name, `${Math.round(median(of.map(rate)))} (${Math.round(Math.max(...of.map(rate)))})`],
-    ...[median(of.map(({ ms }) => ms)).toFixed(0), median(of.map(({ connectMs }) => connectMs)).toFixed(0)],
+    ...[name, `${Math.round(medianOf(of.map(rate)))} (${Math.round(Math.max(...of.map(rate)))})`],
+    ...[medianOf(of.map(({ ms }) => ms)).toFixed(0), medianOf(of.map(({ connectMs }) => connectMs)).toFixed(0)],
     ...[(heap(0, 1) / STREAMS / 1_024).toFixed(1), (heap(1, 2) / 1_048_576).toFixed(1)],
   ];
   console.log(`| ${cells.join(' | ')} |`);
 }
 console.log(
-  `\nratio of median rates: ${(median(rounds.looprig.map(rate)) / median(rounds.bare.map(rate))).toFixed(2)}`,
+  `\nratio of median rates: ${(medianOf(rounds.looprig.map(rate)) / medianOf(rounds.bare.map(rate))).toFixed(2)}`,
 );

@@ -1,11 +1,8 @@
 /** Values that tools gave, as JSON sees them: copied, so that nobody else can change them, and changed on the way where that is wanted. */
+import { isBoxed, LARGEST_COPY, lossOf, toJsonOf, VALUE_COST } from '../json-kinds.ts';
 
 /** Deeper than any result is read when it is made ready for the model. */
 const DEEPEST = 600;
-
-/** What one copy may take, in UTF-16 units of its texts, each value counting for this many more: about a million values. */
-const LARGEST = 2 ** 28;
-const VALUE_COST = 256;
 
 /** A value that is too large to be copied. */
 export class TooLarge extends Error {}
@@ -42,7 +39,7 @@ Object.freeze(CYCLE);
 
 class Copying {
   isWhole = true;
-  #room = LARGEST;
+  #room = LARGEST_COPY;
   readonly #changes: Changes;
   /** The objects that are being copied, each with its copy. */
   readonly #open = new Map<object, object>();
@@ -66,13 +63,13 @@ class Copying {
       this.isWhole = false;
       return copied ?? CYCLE;
     }
-    const toJson: unknown = Reflect.get(value, 'toJSON');
+    const toJson = toJsonOf(value);
     try {
       this.#open.set(value, CYCLE);
       if (typeof toJson === 'function') return this.of(Reflect.apply(toJson, value, [key]), key);
       if (Array.isArray(value)) return this.#list(value);
       if (isBoxed(value)) return this.of(value.valueOf(), key);
-      if (!isUncarriable(value)) return this.#members(value);
+      if (lossOf(value) === undefined) return this.#members(value);
       this.isWhole = false;
       return value;
     } finally {
@@ -106,23 +103,6 @@ function free(copy: object, name: string): string {
   let unused = name;
   for (let number = 2; Object.hasOwn(copy, unused); number++) unused = `${name} (${number})`;
   return unused;
-}
-
-function isBoxed(value: object): boolean {
-  return value instanceof String || value instanceof Number || value instanceof Boolean;
-}
-
-/** What JSON would make an empty object of. */
-function isUncarriable(value: object): boolean {
-  return (
-    value instanceof Map ||
-    value instanceof Set ||
-    value instanceof WeakMap ||
-    value instanceof WeakSet ||
-    value instanceof Promise ||
-    value instanceof ArrayBuffer ||
-    ArrayBuffer.isView(value)
-  );
 }
 
 /** Whether a value is plain JSON data, so that its canonical text says all of it, and a copy is as good as itself. */

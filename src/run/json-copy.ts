@@ -1,4 +1,5 @@
 /** Copies of what tools return: what JSON would carry of it, sharing nothing with it. */
+import { isBoxed, LARGEST_COPY, lossOf, toJsonOf, VALUE_COST } from '../json-kinds.ts';
 import type { JSONValue } from '../model/model.ts';
 import { wellFormed } from './cut.ts';
 
@@ -13,15 +14,11 @@ export function copyJson(value: unknown): JSONValue {
 /** Deeper than any result is read. */
 const DEEPEST = 500;
 
-/** What one copy may take, in UTF-16 units of its texts, each value counting for this many more: about a million values. */
-const LARGEST = 2 ** 28;
-const VALUE_COST = 256;
-
 class JsonCopy {
   readonly #ancestors: object[] = [];
   /** The keys and places that lead to the value being copied. */
   readonly #path: (string | number)[] = [];
-  #room = LARGEST;
+  #room = LARGEST_COPY;
 
   of(value: unknown): JSONValue {
     this.#room -= VALUE_COST;
@@ -49,8 +46,7 @@ class JsonCopy {
     if (this.#ancestors.includes(value)) throw new Uncarriable(`it holds a cycle${this.#place()}`);
     if (this.#ancestors.length > DEEPEST) throw new Uncarriable(`it is nested more than ${DEEPEST} levels deep`);
     this.#ancestors.push(value);
-    // Node's buffers would say their bytes as a list of numbers.
-    const toJson: unknown = ArrayBuffer.isView(value) ? undefined : Reflect.get(value, 'toJSON');
+    const toJson = toJsonOf(value);
     let copy: JSONValue;
     if (typeof toJson === 'function') copy = this.of(Reflect.apply(toJson, value, [String(this.#path.at(-1) ?? '')]));
     else if (Array.isArray(value)) copy = this.#list(value);
@@ -99,26 +95,4 @@ class JsonCopy {
     for (const key of this.#path) place += typeof key === 'number' ? `[${key}]` : place === '' ? key : `.${key}`;
     return ` at "${place.length > 80 ? `${place.slice(0, 80)}…` : place}"`;
   }
-}
-
-function isBoxed(value: object): boolean {
-  return (
-    value instanceof String ||
-    value instanceof Number ||
-    value instanceof Boolean ||
-    value instanceof BigInt ||
-    value instanceof Symbol
-  );
-}
-
-/** What JSON would make an empty object of, and what to do instead. */
-function lossOf(value: object): readonly [what: string, instead: string] | undefined {
-  if (value instanceof Map) return ['a Map', 'return a plain object or a list'];
-  if (value instanceof Set) return ['a Set', 'return a plain object or a list'];
-  if (value instanceof WeakMap || value instanceof WeakSet) return ['a weak collection', 'return a plain object'];
-  if (value instanceof Promise) return ['a Promise', 'wait for it, and return what it gives'];
-  if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) {
-    return ['binary data', 'return it as text, or as an image or file part of a tool result'];
-  }
-  return undefined;
 }

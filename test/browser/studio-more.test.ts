@@ -1,25 +1,14 @@
 /** The studio where something is special: tokens, lost connections, turns that were left, hostile texts, narrow and dark pages, very long sessions. */
 import { defineLoop, defineRig, delegate, memoryStore } from 'looprig';
 import { type ScriptedReply, scriptedModel, scriptedTool } from 'looprig/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { StaticFiles } from '../../src/server/static-files.ts';
+import { describe, expect, it } from 'vitest';
 import { sampleLoop, sampleSession } from '../report/sample-session.ts';
 import { seriousFaults } from './axe.ts';
-import { startBrowser, type TestBrowser } from './browser.ts';
 import type { Page } from './services.ts';
-import { builtStudio, stageClock, stageOf } from './studio-stage.ts';
+import { studioBrowser, TIME } from './studio-browser.ts';
+import { stageClock, stageOf } from './studio-stage.ts';
 
-let browser: TestBrowser;
-let files: StaticFiles;
-
-beforeAll(async () => {
-  files = await builtStudio();
-  browser = await startBrowser();
-}, 120_000);
-
-afterAll(() => browser?.[Symbol.asyncDispose]());
-
-const TIME = { timeout: 60_000 };
+const studio = studioBrowser();
 const TOKEN = 'a-token-of-the-test-1';
 
 const answering = (...replies: readonly ScriptedReply[]) =>
@@ -27,15 +16,15 @@ const answering = (...replies: readonly ScriptedReply[]) =>
 
 describe('the studio', () => {
   it('takes its token out of the address, and asks for one that is missing', TIME, async () => {
-    await using stage = await stageOf(files, [answering({ text: 'Five.' })], { server: { token: TOKEN } });
+    await using stage = await stageOf(studio.files, [answering({ text: 'Five.' })], { server: { token: TOKEN } });
     const sessionId = await stage.host.begin();
     await stage.host.submit(sessionId, 'How many?');
-    await using tab = await browser.open(`${stage.url}/#token=${TOKEN}`);
+    await using tab = await studio.browser.open(`${stage.url}/#token=${TOKEN}`);
     await tab.page.getByText('How many?').nth(0).waitFor();
     expect(tab.page.url()).toBe(`${stage.url}/#/`);
     await tab.page.reload();
     await tab.page.getByText('How many?').nth(0).waitFor();
-    await using other = await browser.open(stage.of(sessionId));
+    await using other = await studio.browser.open(stage.of(sessionId));
     const field = other.page.getByLabel('Token');
     await field.fill('another-token-of-it');
     await field.press('Enter');
@@ -53,9 +42,9 @@ describe('the studio', () => {
     const work: ScriptedReply = { text: 'I work.', calls: [{ tool: 'slow' }, { tool: 'slow' }] };
     const model = scriptedModel([work, { text: 'All done.' }], { clock });
     const loop = defineLoop({ name: 'worker', model, tools: [slow.definition] });
-    await using stage = await stageOf(files, [loop], { clock });
+    await using stage = await stageOf(studio.files, [loop], { clock });
     const sessionId = await stage.host.begin();
-    await using tab = await browser.open(stage.of(sessionId));
+    await using tab = await studio.browser.open(stage.of(sessionId));
     const { page } = tab;
     await page.locator('.connection-live').waitFor();
     await stage.host.submit(sessionId, 'go');
@@ -87,8 +76,8 @@ describe('the studio', () => {
       ...{ name: 'clerk', tools: [tool.definition] },
       model: scriptedModel([{ text: 'I cannot know what I saw.' }]),
     });
-    await using stage = await stageOf(files, [loop], { store });
-    await using tab = await browser.open(stage.of(session.id));
+    await using stage = await stageOf(studio.files, [loop], { store });
+    await using tab = await studio.browser.open(stage.of(session.id));
     const { page } = tab;
     await page.getByText('The process that ran this turn is gone.').waitFor();
     expect(await seriousFaults(page)).toEqual([]);
@@ -115,9 +104,9 @@ describe('the studio', () => {
         { text: 'All is written.' },
       ]),
     });
-    await using stage = await stageOf(files, [boss]);
+    await using stage = await stageOf(studio.files, [boss]);
     const sessionId = await stage.host.begin();
-    await using tab = await browser.open(stage.of(sessionId));
+    await using tab = await studio.browser.open(stage.of(sessionId));
     const { page } = tab;
     await page.locator('.connection-live').waitFor();
     await stage.host.submit(sessionId, 'have notes written');
@@ -138,9 +127,9 @@ describe('the studio', () => {
       { text, reasoning: text, calls: [{ tool: 'look', input: { [text]: text } }] },
       { text },
     ]);
-    await using stage = await stageOf(files, [defineLoop({ name: 'clerk', model, tools: [tool.definition] })]);
+    await using stage = await stageOf(studio.files, [defineLoop({ name: 'clerk', model, tools: [tool.definition] })]);
     const sessionId = await stage.host.begin();
-    await using tab = await browser.open(stage.of(sessionId));
+    await using tab = await studio.browser.open(stage.of(sessionId));
     await tab.page.locator('.connection-live').waitFor();
     await stage.host.submit(sessionId, text);
     await tab.page.locator('.turn-done').waitFor();
@@ -156,8 +145,8 @@ describe('the studio', () => {
     const store = memoryStore();
     const { sessionId } = await sampleSession(store, Date.now() - 120_000);
     const clock = stageClock();
-    await using stage = await stageOf(files, [sampleLoop(clock)], { clock, store });
-    await using tab = await browser.open(stage.of(sessionId));
+    await using stage = await stageOf(studio.files, [sampleLoop(clock)], { clock, store });
+    await using tab = await studio.browser.open(stage.of(sessionId));
     const { page } = tab;
     await page.locator('.turn-interrupted').waitFor();
     const check = async (name: string): Promise<void> => {
@@ -244,8 +233,8 @@ describe('a session of 1,000 steps', () => {
     const session = await defineRig({ loops: [loop], store }).open();
     expect(await session.run('look')).toMatchObject({ steps: STEPS });
     await session.close();
-    await using stage = await stageOf(files, [loop], { store });
-    await using tab = await browser.open(stage.of(session.id));
+    await using stage = await stageOf(studio.files, [loop], { store });
+    await using tab = await studio.browser.open(stage.of(session.id));
     const { page } = tab;
     await page.getByText('Seen all.').nth(0).waitFor();
     expect(await page.evaluate('document.querySelector(".feed-row:last-of-type").getAttribute("aria-setsize")')).toBe(

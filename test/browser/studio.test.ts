@@ -1,25 +1,14 @@
 /** The studio in Chromium: a turn is watched, answered, steered and interrupted, by pointer and by keyboard. */
 import { defineLoop } from 'looprig';
 import { type ScriptedReply, scriptedModel, scriptedTool } from 'looprig/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { StaticFiles } from '../../src/server/static-files.ts';
+import { describe, expect, it } from 'vitest';
 import { sampleLoop } from '../report/sample-session.ts';
 import { seriousFaults } from './axe.ts';
-import { startBrowser, type TestBrowser } from './browser.ts';
 import type { Page } from './services.ts';
-import { builtStudio, stageClock, stageOf } from './studio-stage.ts';
+import { studioBrowser, TIME } from './studio-browser.ts';
+import { stageClock, stageOf } from './studio-stage.ts';
 
-let browser: TestBrowser;
-let files: StaticFiles;
-
-beforeAll(async () => {
-  files = await builtStudio();
-  browser = await startBrowser();
-}, 120_000);
-
-afterAll(() => browser?.[Symbol.asyncDispose]());
-
-const TIME = { timeout: 60_000 };
+const studio = studioBrowser();
 const PROMPT = 'Prepare the release 0.5.0: notes, tests and links. Change nothing in docs/.';
 const RULES = [
   { action: 'command.run', target: 'npm *', decision: 'allow' as const },
@@ -48,8 +37,8 @@ async function say(page: Page, text: string): Promise<void> {
 describe('a turn in the studio', () => {
   it('is watched live, approved with edited arguments, reloaded in the middle, and interrupted', TIME, async () => {
     const clock = stageClock();
-    await using stage = await stageOf(files, [sampleLoop(clock)], { clock, gate: { ask: true, rules: RULES } });
-    await using tab = await browser.open(stage.url);
+    await using stage = await stageOf(studio.files, [sampleLoop(clock)], { clock, gate: { ask: true, rules: RULES } });
+    await using tab = await studio.browser.open(stage.url);
     const { page } = tab;
     await page.getByText('There is no session yet.').waitFor();
     expect(await seriousFaults(page)).toEqual([]);
@@ -138,8 +127,8 @@ describe('a turn in the studio', () => {
 
   it('is worked with by keyboard alone', TIME, async () => {
     const clock = stageClock();
-    await using stage = await stageOf(files, [sampleLoop(clock)], { clock, gate: { ask: true, rules: RULES } });
-    await using tab = await browser.open(stage.url);
+    await using stage = await stageOf(studio.files, [sampleLoop(clock)], { clock, gate: { ask: true, rules: RULES } });
+    await using tab = await studio.browser.open(stage.url);
     const { page } = tab;
     const focused = (): Promise<unknown> =>
       page.evaluate(
@@ -191,10 +180,10 @@ describe('a turn in the studio', () => {
     const tool = scriptedTool('look', { returns: () => 'a lamp' });
     const model = scriptedModel([{ calls: [{ tool: 'look', input: { at: 'the table' } }] }, { text: 'A lamp.' }]);
     const loop = defineLoop({ name: 'looker', model, tools: [tool.definition] });
-    await using stage = await stageOf(files, [loop]);
+    await using stage = await stageOf(studio.files, [loop]);
     const sessionId = await stage.host.begin();
     await stage.host.submit(sessionId, 'look');
-    await using tab = await browser.open(stage.of(sessionId));
+    await using tab = await studio.browser.open(stage.of(sessionId));
     const row = tab.page.locator('.call > summary');
     await tab.page.locator('.turn-done').waitFor();
     await row.hover();
@@ -219,9 +208,9 @@ describe('a turn in the studio', () => {
       modes: { careful: {} },
       initialMode: 'careful',
     });
-    await using stage = await stageOf(files, [loop], { clock });
+    await using stage = await stageOf(studio.files, [loop], { clock });
     const sessionId = await stage.host.begin();
-    await using tab = await browser.open(stage.of(sessionId));
+    await using tab = await studio.browser.open(stage.of(sessionId));
     const { page } = tab;
     const mode = page.getByLabel('Mode');
     await mode.selectOption('');

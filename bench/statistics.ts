@@ -7,6 +7,7 @@ export interface Spread {
   readonly count: number;
 }
 
+/** The spread of measured values; `undefined` of none. */
 export function spreadOf(values: readonly number[]): Spread | undefined {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;
@@ -14,6 +15,11 @@ export function spreadOf(values: readonly number[]): Spread | undefined {
   if (least === undefined || most === undefined) return undefined;
   const median = sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
   return { median, least, most, count: sorted.length };
+}
+
+/** The median; `NaN` of no values. */
+export function medianOf(values: readonly number[]): number {
+  return spreadOf(values)?.median ?? Number.NaN;
 }
 
 /** Three figures that mean something, and no more. */
