@@ -159,7 +159,10 @@ function copying(store: Store): Store {
   const all: unknown[] = [];
   return {
     ...Object.fromEntries(
-      (['read', 'list', 'find', 'putCapture', 'getCapture'] as const).map(name => [name, store[name].bind(store)]),
+      (['read', 'list', 'find', 'delete', 'putCapture', 'getCapture'] as const).map(name => [
+        name,
+        store[name].bind(store),
+      ]),
     ),
     append(sessionId, expectedSeq, records) {
       all.push(...records);

@@ -335,6 +335,10 @@ export type JournalErrorKind =
   | 'newer_format'
   /** The store was closed before. */
   | 'closed'
+  /** The session was deleted while it was read. */
+  | 'deleted'
+  /** What was given as a place in the list of sessions is none. */
+  | 'invalid_place'
   /** The session was released: what is recorded from now on is another process's to record. */
   | 'released';
 

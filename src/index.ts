@@ -112,6 +112,7 @@ export type {
   RecordedLimits,
   ResultCapture,
   StoredSession,
+  StoreListOptions,
   TurnTotals,
 } from './journal/journal.ts';
 export type { Mail, Mailbox, MailContent, StoreNews, WatchStore } from './journal/mailbox.ts';
@@ -134,13 +135,16 @@ export { defineRig } from './session/define-rig.ts';
 export type { DelegateEvent, DelegateOptions } from './session/delegate.ts';
 // Delegate: a loop as a tool of another.
 export { delegate, delegateEventOf } from './session/delegate.ts';
+export type { DeleteOptions } from './session/deletion.ts';
 export type { PendingGate } from './session/gate.ts';
 export type { GateAnswer } from './session/gate-answer.ts';
 export type { GateOptions } from './session/gate-options.ts';
 export type { HistoryRepair } from './session/imported-history.ts';
 export type { Steered } from './session/inbox.ts';
 export type { UserInput } from './session/input.ts';
-export type { ListOptions, OpenOptions, Rig, RigOptions, SessionOf, SessionSummary } from './session/rig.ts';
+export type { OpenOptions, Rig, RigOptions, SessionOf } from './session/rig.ts';
 export type { ReleaseOptions, Session, SubmitOptions, Unfinished } from './session/session.ts';
+export type { ListOptions, SessionSummary } from './session/summary.ts';
+export { summariseSession } from './session/summary.ts';
 export type { Turn } from './session/turn.ts';
 export type { TurnOptions } from './session/turn-limits.ts';

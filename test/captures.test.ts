@@ -801,7 +801,8 @@ function storeOver(inner: JournalStore, changes: Partial<JournalStore>): Journal
   return {
     append: (...args) => inner.append(...args),
     read: (...args) => inner.read(...args),
-    list: () => inner.list(),
+    list: options => inner.list(options),
+    delete: (sessionId, expectedSeq) => inner.delete(sessionId, expectedSeq),
     find: sessionId => inner.find(sessionId),
     putCapture: (...args) => inner.putCapture(...args),
     getCapture: (...args) => inner.getCapture(...args),

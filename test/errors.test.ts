@@ -58,6 +58,8 @@ const JOURNAL: Kinds<JournalErrorKind> = {
   foreign_file: true,
   newer_format: true,
   closed: true,
+  deleted: true,
+  invalid_place: true,
   released: true,
 };
 const MCP: Kinds<McpErrorKind> = {

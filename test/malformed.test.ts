@@ -57,7 +57,8 @@ function jsonStore(onAppend: (record: JournalRecord) => void): JournalStore {
       records.forEach(onAppend);
     },
     read: (sessionId, fromSeq) => inner.read(sessionId, fromSeq),
-    list: () => inner.list(),
+    list: options => inner.list(options),
+    delete: (sessionId, expectedSeq) => inner.delete(sessionId, expectedSeq),
     find: sessionId => inner.find(sessionId),
     putCapture: (sessionId, bytes) => inner.putCapture(sessionId, bytes),
     getCapture: (sessionId, id) => inner.getCapture(sessionId, id),

@@ -36,6 +36,7 @@ it('the root exports these values and no others', async () => {
     'liveTool',
     'memoryStore',
     'recordedEvents',
+    'summariseSession',
     'systemClock',
     'toolError',
     'toolResult',
@@ -126,6 +127,8 @@ it('the PostgreSQL store exports these values and no others', async () => {
 
 it('what stores of others need are these values and no others', async () => {
   expect(Object.keys(await import('looprig/store')).sort()).toEqual([
+    'deletedMeanwhile',
+    'invalidPlace',
     'mailOfText',
     'recordsOfText',
     'requireGapFree',

@@ -5,7 +5,7 @@ import { oneLine } from './safe-text.ts';
 import type { SecretFilter } from './secrets.ts';
 import { shortId } from './session-ids.ts';
 import { findStore } from './store-place.ts';
-import { summarise } from './stored-session.ts';
+import { listed } from './stored-session.ts';
 
 /** How many are offered at the most: each journal is read for its title, and somebody waits. */
 const MOST_SESSIONS = 20;
@@ -26,8 +26,8 @@ export async function completeSessionsCommand(
   for (const stored of all.slice(0, MOST_SESSIONS)) {
     const shown = shortId(stored.sessionId, ids);
     if (!WORD.test(shown)) continue;
-    const { title } = await summarise(found.store, stored);
-    host.stdout.write(`${shown}\t${oneLine(title, secrets)}\n`);
+    const session = await listed(found.store, stored);
+    if (session !== undefined) host.stdout.write(`${shown}\t${oneLine(session.title, secrets)}\n`);
   }
   return DONE;
 }

@@ -14,6 +14,7 @@ const SESSIONS: readonly StoredSession[] = IDS.map(sessionId => ({
   lastSeq: 1,
   createdAt: 0,
   updatedAt: 0,
+  place: sessionId,
 }));
 
 describe('what is shown of an id', () => {

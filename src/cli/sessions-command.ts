@@ -9,7 +9,7 @@ import { shortId } from './session-ids.ts';
 import { isLocked } from './session-lock.ts';
 import { sessionTable, type TableEntry } from './session-table.ts';
 import { findStore, type OpenStore } from './store-place.ts';
-import { type ListedSession, summarise } from './stored-session.ts';
+import { type ListedSession, listed } from './stored-session.ts';
 import { createPainter } from './style.ts';
 import { columnsOf, isColoured } from './views.ts';
 
@@ -25,7 +25,8 @@ export async function sessionsCommand(
   const entries: TableEntry[] = [];
   for (const stored of all.slice(0, options.limit)) {
     if (host.stop.aborted) return STOPPED;
-    entries.push({ session: await standing(found!, stored), shown: shortId(stored.sessionId, ids) });
+    const session = await standing(found!, stored);
+    if (session !== undefined) entries.push({ session, shown: shortId(stored.sessionId, ids) });
   }
   if (options.json) for (const { session } of entries) host.stdout.write(jsonLine(session, secrets));
   else tell(entries, all.length, host, secrets);
@@ -33,9 +34,9 @@ export async function sessionsCommand(
 }
 
 /** A session that another process works on looks like one that was cut short; its lock tells them apart. */
-export async function standing({ store, place }: OpenStore, stored: StoredSession): Promise<ListedSession> {
-  const session = await summarise(store, stored);
-  if (session.state !== 'unfinished' || !(await isLocked(place, stored.sessionId))) return session;
+export async function standing({ store, place }: OpenStore, stored: StoredSession): Promise<ListedSession | undefined> {
+  const session = await listed(store, stored);
+  if (session?.state !== 'unfinished' || !(await isLocked(place, stored.sessionId))) return session;
   return { ...session, state: 'running' };
 }
 

@@ -9,12 +9,15 @@ import type { SecretFilter } from './secrets.ts';
 import { SessionPage } from './session-page.ts';
 import { standing } from './sessions-command.ts';
 import { Trail } from './trail.ts';
+import { UsageError } from './usage-error.ts';
 
 /** Runs the command. Throws `UsageError` for what cannot be done as asked. */
 export async function showCommand(options: ShowOptions, host: Host, secrets: SecretFilter): Promise<CommandEnd> {
   const found = await findStored(options.session, options, host);
   const { store, place, stored } = found;
   const session = await standing(found, stored);
+  if (session === undefined)
+    throw new UsageError(`session ${found.shown} was deleted just now: "looprig sessions" lists those that there are`);
   const settings = await readSettings(place, stored.sessionId);
   const trail = new Trail(stored.sessionId);
   const page = options.json ? undefined : new SessionPage(host, secrets);

@@ -12,6 +12,8 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { held } from '../../test/soak/memory.ts';
 import { storeOver } from '../../test/support/store-over.ts';
+import { foldJournal } from '../session/restore.ts';
+import { listSummaries } from '../session/summary.ts';
 import { Digests } from './digest.ts';
 
 const write = defineTool({
@@ -31,7 +33,7 @@ function rigOf() {
 function storeOf(turns: number, text: () => string) {
   const reads: string[] = [];
   const store = storeOver(memoryStore(), {
-    find: async sessionId => ({ sessionId, lastSeq: 1 + 2 * turns, createdAt: 1, updatedAt: 1 }),
+    find: async sessionId => ({ sessionId, lastSeq: 1 + 2 * turns, createdAt: 1, updatedAt: 1, place: '1' }),
     async *read(sessionId, fromSeq) {
       reads.push(sessionId);
       for (let seq = fromSeq; seq <= 1 + 2 * turns; seq++)
@@ -70,8 +72,12 @@ describe('a digest', () => {
     const digests = new Digests(store);
     for (const record of records) {
       await store.append('s', record.seq - 1, [record]);
+      const { title, turns, calls, turn, gates, lastOutcome } = (await foldJournal(store, 's')).state;
+      const isWaiting = [...gates.values()].some(({ resolved }) => resolved === undefined);
+      const open = turn === undefined ? undefined : isWaiting ? 'waiting' : 'running';
       const [whole] = await defineRig({ loops: rig.loops as never, store }).sessions();
-      expect(await digests.summary((await store.find('s'))!)).toEqual(whole);
+      expect(whole).toMatchObject({ title, turns, calls, state: open ?? lastOutcome ?? 'new' });
+      expect((await digests.get('s')).summary((await store.find('s'))!)).toEqual(whole);
     }
     const digest = await digests.get('s');
     expect(digest).toMatchObject({
@@ -92,8 +98,8 @@ describe('a digest', () => {
     ]);
     const digests = new Digests(store);
     await expect(digests.get('s')).rejects.toMatchObject({ name: 'JournalError', kind: 'newer_format' });
-    const stored = (await store.find('s'))!;
-    expect(await digests.summary(stored)).toMatchObject({ sessionId: 's', state: 'damaged' });
+    const listed = await listSummaries(store, {}, stored => digests.of(stored));
+    expect(listed).toMatchObject([{ sessionId: 's', state: 'damaged' }]);
     store.read = () => {
       throw new JournalError('store_failed', 'no store');
     };

@@ -2,47 +2,28 @@
  * What a host knows of a session without running it: a fold of its journal that keeps no messages, so that many are kept, and that goes on where it
  * was when more is written.
  */
-import { JournalDamagedError, JournalError, SessionError } from '../errors.ts';
-import { type JournalRecord, type JournalStore, requireKnown, type StoredSession } from '../journal/journal.ts';
+import { SessionError } from '../errors.ts';
+import type { JournalRecord, JournalStore, StoredSession } from '../journal/journal.ts';
 import { childIdOf } from '../session/delegation.ts';
 import type { PendingGate } from '../session/gate.ts';
-import { titleOf } from '../session/history.ts';
-import type { SessionSummary } from '../session/rig.ts';
+import { foldOn, SummaryFold } from '../session/summary.ts';
 import { show } from '../show.ts';
-
-type GateOpened = Extract<JournalRecord, { type: 'gate.opened' }>;
 
 /** What a digest takes in memory, as measured on Node 24: without a turn, for each id that it knows, and for what its gates are about. */
 const BASE_BYTES = 1_200;
 const BYTES_AN_ID = 100;
 const GATE_BYTES_A_CHARACTER = 3;
 
-export class SessionDigest {
-  readonly sessionId: string;
-  lastSeq = 0;
-  loop = '';
+/** Beside what a list says: what was asked of the session, and what of it is open. */
+export class SessionDigest extends SummaryFold {
   loopId = '';
   mode = '';
-  title: string | undefined;
-  turns = 0;
-  calls = 0;
-  parentId: string | undefined;
-  lastOutcome: 'done' | 'failed' | 'interrupted' | undefined;
-  /** The turn that has begun and not ended. */
-  turnId: string | undefined;
   /** Every input and every turn, and the record that has it. */
   readonly inputs: Map<string, number> = new Map();
-  /** Inputs that wait, and the titles that they would make. */
-  readonly waiting: Map<string, string> = new Map();
   readonly decidedGates: Set<string> = new Set();
-  readonly #gates = new Map<string, GateOpened>();
   #gateBytes = 0;
   /** Calls of the open turn that have started and have no result. */
   readonly running: Set<string> = new Set();
-
-  constructor(sessionId: string) {
-    this.sessionId = sessionId;
-  }
 
   /** About how much memory it takes. */
   get bytes(): number {
@@ -52,14 +33,14 @@ export class SessionDigest {
 
   /** The gates that wait for an answer. */
   get gates(): readonly PendingGate[] {
-    return [...this.#gates.values()].map(({ gateId, turnId, callId, toolName, requests, summary, at }) => {
+    return [...this.openGates.values()].map(({ gateId, turnId, callId, toolName, requests, summary, at }) => {
       const said = summary === undefined ? {} : { summary };
       return Object.freeze({ gateId, turnId, callId, toolName, requests, ...said, openedAt: at });
     });
   }
 
   hasGate(gateId: string): boolean {
-    return this.#gates.has(gateId);
+    return this.openGates.has(gateId);
   }
 
   /** Whether something is still to be done about an input or a turn that the journal has. */
@@ -67,48 +48,21 @@ export class SessionDigest {
     return this.turnId === id || this.waiting.has(id);
   }
 
-  summary({ createdAt, updatedAt }: StoredSession): SessionSummary {
-    const { sessionId, loop, title = '', turns, calls, parentId, lastOutcome } = this;
-    const running = this.turnId === undefined ? undefined : this.#gates.size > 0 ? 'waiting' : 'running';
-    const state = running ?? lastOutcome ?? 'new';
-    const whose = parentId === undefined ? {} : { parentId };
-    return { sessionId, loop, title, state, turns, calls, createdAt, updatedAt, ...whose };
-  }
-
-  apply(record: JournalRecord): void {
-    this.lastSeq = record.seq;
+  override apply(record: JournalRecord): void {
+    super.apply(record);
     switch (record.type) {
       case 'session.opened':
-        this.loop = record.loop;
         this.loopId = record.loopId;
         this.mode = record.mode;
-        this.parentId = record.parent?.sessionId;
-        break;
-      case 'history.imported':
-        if (record.messages.some(({ role }) => role === 'user')) this.#name(titleOf(record.messages));
         break;
       case 'mode.changed':
         this.mode = record.mode;
         break;
       case 'input.received':
         this.#know(record.inputId, record.seq);
-        this.waiting.set(record.inputId, titleOf([record.message]));
-        break;
-      case 'input.cancelled':
-        this.waiting.delete(record.inputId);
-        break;
-      case 'input.steered':
-        this.#use(record.inputId);
         break;
       case 'turn.started':
         this.#know(record.turnId, record.seq);
-        if (record.inputId !== undefined) this.#use(record.inputId);
-        if (record.message !== undefined) this.#name(titleOf([record.message]));
-        this.turnId = record.turnId;
-        this.turns += 1;
-        break;
-      case 'tool.called':
-        this.calls += 1;
         break;
       case 'tool.started':
         this.running.add(record.callId);
@@ -117,23 +71,17 @@ export class SessionDigest {
         this.running.delete(record.callId);
         break;
       case 'gate.opened':
-        this.#gates.set(record.gateId, record);
         this.#gateBytes += JSON.stringify(record).length * GATE_BYTES_A_CHARACTER;
         break;
       case 'gate.resolved':
-        this.#gates.delete(record.gateId);
         this.decidedGates.add(record.gateId);
         break;
       case 'step.done':
-        this.#endStep();
-        break;
       case 'turn.done':
       case 'turn.failed':
       case 'turn.interrupted':
-        this.#endStep();
-        this.turnId = undefined;
-        this.lastOutcome =
-          record.type === 'turn.done' ? 'done' : record.type === 'turn.failed' ? 'failed' : 'interrupted';
+        this.running.clear();
+        this.#gateBytes = 0;
         break;
       default:
         break;
@@ -142,23 +90,6 @@ export class SessionDigest {
 
   #know(id: string, seq: number): void {
     if (!this.inputs.has(id)) this.inputs.set(id, seq);
-  }
-
-  /** The first thing that a user said is the title. */
-  #name(title: string): void {
-    this.title ??= title;
-  }
-
-  #use(inputId: string): void {
-    const title = this.waiting.get(inputId);
-    this.waiting.delete(inputId);
-    if (title !== undefined) this.#name(title);
-  }
-
-  #endStep(): void {
-    this.running.clear();
-    this.#gates.clear();
-    this.#gateBytes = 0;
   }
 }
 
@@ -190,9 +121,9 @@ export class Digests {
   /** The session as its journal has it now. Rejects with `SessionError` `unknown_session`, and with `JournalError`. */
   async get(sessionId: string): Promise<SessionDigest> {
     const stored = typeof sessionId === 'string' ? await this.#store.find(sessionId) : undefined;
-    if (stored === undefined)
-      throw new SessionError('unknown_session', `there is no session ${show(sessionId)} in this store`);
-    return this.of(stored);
+    if (stored !== undefined) return this.of(stored);
+    this.#forget(sessionId); // another session may have its id some day
+    throw new SessionError('unknown_session', `there is no session ${show(sessionId)} in this store`);
   }
 
   async of({ sessionId, lastSeq }: StoredSession): Promise<SessionDigest> {
@@ -225,17 +156,6 @@ export class Digests {
     }
   }
 
-  /** A session in a list. One whose journal cannot be read is listed as damaged. */
-  async summary(stored: StoredSession): Promise<SessionSummary> {
-    try {
-      return (await this.of(stored)).summary(stored);
-    } catch (error) {
-      if (!JournalError.is(error)) throw error;
-      const { sessionId, createdAt, updatedAt } = stored;
-      return { sessionId, loop: '', title: '', state: 'damaged', turns: 0, calls: 0, createdAt, updatedAt };
-    }
-  }
-
   #read(digest: SessionDigest): Promise<SessionDigest> {
     const reading = this.#fold(digest).finally(() => this.#reading.delete(digest.sessionId));
     this.#reading.set(digest.sessionId, reading);
@@ -243,16 +163,10 @@ export class Digests {
   }
 
   async #fold(digest: SessionDigest): Promise<SessionDigest> {
-    const { sessionId } = digest;
     try {
-      for await (const record of this.#store.read(sessionId, digest.lastSeq + 1)) {
-        if (record.seq !== digest.lastSeq + 1)
-          throw new JournalDamagedError(sessionId, digest.lastSeq + 1, `it is missing, ${record.seq} follows`);
-        requireKnown(record, sessionId);
-        digest.apply(record);
-      }
+      await foldOn(this.#store, digest);
     } catch (error) {
-      this.#forget(sessionId); // what broke off in the middle is read from the start
+      this.#forget(digest.sessionId); // what broke off in the middle is read from the start
       throw error;
     }
     return this.#keep(digest);

@@ -6,7 +6,7 @@ import type { SessionEvent } from '../events/events.ts';
 import type { PendingGate } from '../session/gate.ts';
 import type { GateAnswer } from '../session/gate-answer.ts';
 import type { UserInput } from '../session/input.ts';
-import type { SessionSummary } from '../session/rig.ts';
+import type { ListOptions, SessionSummary } from '../session/summary.ts';
 import type { TurnOptions } from '../session/turn-limits.ts';
 
 /** A loop that a host's sessions may run. */
@@ -64,9 +64,7 @@ export interface SessionDetails extends SessionSummary {
 }
 
 /** Which sessions a host lists. */
-export interface HostListOptions {
-  /** Those of delegates too. Default false. */
-  readonly delegates?: boolean;
+export interface HostListOptions extends Pick<ListOptions, 'delegates' | 'after'> {
   /** No more than so many. Default 100, at most 1,000. */
   readonly limit?: number;
 }

@@ -8,7 +8,8 @@ import type { Mailbox, MailContent } from '../journal/mailbox.ts';
 import type { JSONValue } from '../model/model.ts';
 import { type GateAnswer, readAnswer } from '../session/gate-answer.ts';
 import { type UserInput, userMessage } from '../session/input.ts';
-import type { Rig, SessionSummary } from '../session/rig.ts';
+import type { Rig } from '../session/rig.ts';
+import { listSummaries, type SessionSummary } from '../session/summary.ts';
 import { readTurnLimits } from '../session/turn-limits.ts';
 import { show } from '../show.ts';
 import { postInput, turnIdOf } from './accept.ts';
@@ -88,17 +89,11 @@ export class OpenHost implements Host {
     return this.#parts.rig.begin(options);
   }
 
-  async list({ delegates = false, limit = 100 }: HostListOptions = {}): Promise<readonly SessionSummary[]> {
+  async list({ limit = 100, ...rest }: HostListOptions = {}): Promise<readonly SessionSummary[]> {
     this.#requireOpen();
     if (!Number.isSafeInteger(limit) || limit < 1 || limit > MOST_LISTED)
       throw invalid(`"limit" must be a whole number from 1 to ${MOST_LISTED}, not ${show(limit)}`);
-    const summaries: SessionSummary[] = [];
-    for (const stored of await this.#parts.rig.store.list()) {
-      if (summaries.length === limit) break;
-      const summary = await this.#digests.summary(stored); // one after the other: a journal may be large
-      if (delegates || summary.parentId === undefined) summaries.push(summary);
-    }
-    return summaries;
+    return listSummaries(this.#parts.rig.store, { ...rest, limit }, stored => this.#digests.of(stored));
   }
 
   async find(sessionId: string): Promise<SessionDetails> {

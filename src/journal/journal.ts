@@ -21,6 +21,7 @@ import type {
   Usage,
   UserMessage,
 } from '../model/model.ts';
+import { show } from '../show.ts';
 import type { Mailbox, WatchStore } from './mailbox.ts';
 
 /** How a call came to its result. */
@@ -311,6 +312,32 @@ export interface StoredSession {
   readonly createdAt: number;
   /** When its last record was written, in milliseconds since the epoch. */
   readonly updatedAt: number;
+  /** Where it stands in the store's list, in the store's own words: `list` goes on behind it. Another append moves the session to the front. */
+  readonly place: string;
+}
+
+/** Which sessions of a store to list. */
+export interface StoreListOptions {
+  /** No more than so many. Default: all. */
+  readonly limit?: number;
+  /** Only those that stand behind this place: the `place` of the last session of the page before. Default: from the front. */
+  readonly after?: string;
+}
+
+/** Throws `JournalError` `invalid_place`: what was given as `after` is no place of this store's list. */
+export function invalidPlace(after: string): JournalError {
+  return new JournalError(
+    'invalid_place',
+    `"after" must be the "place" of a session that was listed, not ${show(after)}`,
+  );
+}
+
+/** What a reader is told whose session was deleted while it read. */
+export function deletedMeanwhile(sessionId: string): JournalError {
+  return new JournalError(
+    'deleted',
+    `session ${sessionId} was deleted while it was read: there is no such session any more`,
+  );
 }
 
 /**
@@ -325,14 +352,23 @@ export interface JournalStore {
   append(sessionId: string, expectedSeq: number, records: readonly JournalRecord[]): void | Promise<void>;
   /** The records from sequence number `fromSeq` on, in order. Nothing for an unknown session. */
   read(sessionId: string, fromSeq: number): AsyncIterable<JournalRecord>;
-  /** All sessions, the last written first. */
-  list(): Promise<readonly StoredSession[]>;
+  /**
+   * Sessions, the last written first: all, or a page of them. One that is written between two pages moves to the front, where the pages that
+   * follow do not show it. Rejects with `JournalError` `invalid_place` for an `after` that is none.
+   */
+  list(options?: StoreListOptions): Promise<readonly StoredSession[]>;
   /** The session, or `undefined`. */
   find(sessionId: string): Promise<StoredSession | undefined>;
   /** Keeps a large result beside the session's journal, and gives its id (the SHA-256 of its bytes). */
   putCapture(sessionId: string, bytes: Uint8Array): Promise<string>;
   /** The large result kept under `id` for this session, or `undefined`. */
   getCapture(sessionId: string, id: string): Promise<Uint8Array | undefined>;
+  /**
+   * Removes the session: its records, its captures and its mails, all or none of them, as safely as `append` keeps. If its journal ends elsewhere
+   * than at `expectedSeq`, rejects with `JournalConflictError`, and nothing is removed. Of a session that is not there it removes what is left (captures
+   * and mails can come before and after), whatever `expectedSeq` is: so it can be said again. Whoever still writes to the session is refused as stale.
+   */
+  delete(sessionId: string, expectedSeq: number): Promise<void>;
   /** The mailboxes of its sessions. A store for programs that run every session themselves may do without; a host needs one. */
   readonly mailbox?: Mailbox;
   /** Tells what is new. A host of a store without it looks for itself, twice a second. */

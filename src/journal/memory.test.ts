@@ -18,7 +18,7 @@ describe('the memory store is a journal store:', () => {
 test('an append is done when it returns', async () => {
   const store = memoryStore();
   expect(store.append('a', 0, [note(1)])).toBeUndefined();
-  expect(await store.find('a')).toEqual({ sessionId: 'a', lastSeq: 1, createdAt: 10, updatedAt: 10 });
+  expect(await store.find('a')).toEqual({ sessionId: 'a', lastSeq: 1, createdAt: 10, updatedAt: 10, place: '1' });
 });
 
 test('a refused append throws before it returns', async () => {

@@ -3,7 +3,13 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex } from '@noble/hashes/utils.js';
 import { JournalConflictError } from '../errors.ts';
 import { requireGapFree } from './gap-free.ts';
-import type { JournalRecord, JournalStore, StoredSession } from './journal.ts';
+import {
+  invalidPlace,
+  type JournalRecord,
+  type JournalStore,
+  type StoredSession,
+  type StoreListOptions,
+} from './journal.ts';
 import type { Mail, Mailbox, StoreNews } from './mailbox.ts';
 import { Watchers } from './watchers.ts';
 
@@ -15,7 +21,7 @@ interface Journal {
 
 /**
  * A journal store in memory. `append` is done when it returns, and throws what another store would reject with; `read` gives what
- * was there when it was called. Nothing is let go of: a session lives as long as the store.
+ * was there when it was called. Nothing is let go of but what is deleted: a session lives as long as the store.
  */
 export function memoryStore(): JournalStore {
   return new MemoryStore();
@@ -58,9 +64,11 @@ class MemoryStore implements JournalStore {
     return iterate(records, Math.max(fromSeq, 1) - 1, records.length);
   }
 
-  async list(): Promise<readonly StoredSession[]> {
-    const journals = [...this.#journals].sort(([, one], [, other]) => other.lastAppend - one.lastAppend);
-    return journals.map(([sessionId, journal]) => describe(sessionId, journal));
+  async list({ limit, after }: StoreListOptions = {}): Promise<readonly StoredSession[]> {
+    const before = after === undefined ? Number.POSITIVE_INFINITY : placeOf(after);
+    const journals = [...this.#journals].filter(([, { lastAppend }]) => lastAppend < before);
+    journals.sort(([, one], [, other]) => other.lastAppend - one.lastAppend);
+    return journals.slice(0, limit).map(([sessionId, journal]) => describe(sessionId, journal));
   }
 
   async find(sessionId: string): Promise<StoredSession | undefined> {
@@ -78,6 +86,16 @@ class MemoryStore implements JournalStore {
 
   async getCapture(sessionId: string, id: string): Promise<Uint8Array | undefined> {
     return this.#captures.get(sessionId)?.get(id)?.slice();
+  }
+
+  async delete(sessionId: string, expectedSeq: number): Promise<void> {
+    const actualSeq = this.#journals.get(sessionId)?.records.length;
+    if (actualSeq !== undefined && actualSeq !== expectedSeq)
+      throw new JournalConflictError(sessionId, expectedSeq, actualSeq);
+    this.#journals.delete(sessionId);
+    this.#captures.delete(sessionId);
+    this.#mails.delete(sessionId);
+    this.#watchers.tell(sessionId, 'records');
   }
 
   #post(sessionId: string, mail: Mail): boolean {
@@ -99,7 +117,12 @@ async function* iterate(records: readonly JournalRecord[], from: number, to: num
   for (let index = from; index < to; index++) yield records[index] as JournalRecord;
 }
 
-function describe(sessionId: string, { records }: Journal): StoredSession {
+function placeOf(after: string): number {
+  if (/^\d{1,15}$/.test(after)) return Number(after);
+  throw invalidPlace(after);
+}
+
+function describe(sessionId: string, { records, lastAppend }: Journal): StoredSession {
   const [first] = records;
   const last = records.at(-1);
   return Object.freeze({
@@ -107,5 +130,6 @@ function describe(sessionId: string, { records }: Journal): StoredSession {
     lastSeq: records.length,
     createdAt: first?.at ?? 0,
     updatedAt: last?.at ?? 0,
+    place: String(lastAppend),
   });
 }

@@ -67,6 +67,10 @@ function journalError(kind: string): HttpError {
   if (kind === 'conflict') {
     return new HttpError(409, kind, 'another program writes to this session: send the request again');
   }
+  if (kind === 'invalid_place') {
+    return new HttpError(422, kind, '"after" must be the "place" of a session that was listed');
+  }
+  if (kind === 'deleted') return new HttpError(404, 'unknown_session', 'the session was deleted');
   if (kind === 'damaged') return new HttpError(500, kind, 'what is stored of this session is not what was written');
   return new HttpError(503, 'store_failed', 'the store of the sessions does not answer: try again later', again());
 }

@@ -187,6 +187,7 @@ const SUMMARY_FIELDS = {
   calls: COUNT,
   createdAt: TIME,
   updatedAt: TIME,
+  place: { ...TEXT, description: 'Where it stands in the list: "after" lists what stands behind it.' },
   parentId: ID,
 } as const;
 

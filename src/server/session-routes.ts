@@ -19,6 +19,10 @@ const LIST: Readonly<Record<string, Parameter>> = {
     description: 'No more than so many.',
     schema: { type: 'integer', minimum: 1, maximum: 1_000, default: 100 },
   },
+  after: {
+    description: 'Only those behind this place: the "place" of the last session of the page before.',
+    schema: { type: 'string', pattern: '^[!-~]{1,100}$', description: '1 to 100 visible ASCII characters' },
+  },
 };
 
 const listLoops = route({
@@ -32,9 +36,10 @@ const listSessions = route({
   ...{ method: 'GET', path: '/v1/sessions', id: 'listSessions', summary: 'Sessions, the last written first' },
   query: LIST,
   answers: { 200: { description: 'The sessions.', schema: schemas.SESSIONS } },
-  errors: [],
-  async handle({ given: { delegates, limit } }, { host }) {
-    const sessions = await host.list({ delegates: delegates === true, ...(typeof limit === 'number' && { limit }) });
+  errors: [422],
+  async handle({ given: { delegates, limit, after } }, { host }) {
+    const page = { ...(typeof limit === 'number' && { limit }), ...(typeof after === 'string' && { after }) };
+    const sessions = await host.list({ delegates: delegates === true, ...page });
     return json({ sessions });
   },
 });

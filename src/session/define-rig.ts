@@ -7,10 +7,12 @@ import { SessionError } from '../errors.ts';
 import type { JournalStore } from '../journal/journal.ts';
 import { memoryStore } from '../journal/memory.ts';
 import { show } from '../show.ts';
+import type { DeleteOptions } from './deletion.ts';
 import { resolveGate } from './gate-options.ts';
-import type { ListOptions, OpenOptions, OpenRig, ResolvedRig, Rig, RigOptions, SessionSummary } from './rig.ts';
+import type { OpenOptions, OpenRig, ResolvedRig, Rig, RigOptions } from './rig.ts';
 import type { Session } from './session.ts';
 import { readSessionOptions } from './session-options.ts';
+import type { ListOptions, SessionSummary } from './summary.ts';
 
 /** Joins loops, a store, a workspace and a gate. Throws `SessionError` `invalid_option`. */
 export function defineRig<const Loops extends readonly LoopDefinition[]>(options: RigOptions<Loops>): Rig<Loops> {
@@ -118,6 +120,10 @@ class LazyRig implements Pick<OpenRig, keyof OpenRig>, Pick<Rig, 'loops' | 'stor
 
   async sessions(options?: ListOptions): Promise<SessionSummary[]> {
     return (await this.#load()).sessions(options);
+  }
+
+  async delete(sessionId: string, options?: DeleteOptions): Promise<void> {
+    await (await this.#load()).delete(sessionId, options);
   }
 
   async #load(): Promise<OpenRig> {

@@ -5,20 +5,22 @@ import type { BindingTypes, Captures, Secrets, Workspace } from '../define/bindi
 import type { LoopDefinition } from '../define/loop.ts';
 import { modesInWords } from '../define/mode.ts';
 import { show, type ToolDefinition } from '../define/tool.ts';
-import { JournalError, SessionError } from '../errors.ts';
+import { SessionError } from '../errors.ts';
 import type { SessionEvent } from '../events/events.ts';
 import { newId } from '../ids.ts';
-import type { JournalEntry, JournalStore, StoredSession } from '../journal/journal.ts';
+import type { JournalEntry, JournalStore } from '../journal/journal.ts';
 import { JournalWriter } from '../journal/writer.ts';
 import type { Message } from '../model/model.ts';
 import { delegateOf, maxDepthOf } from './delegate.ts';
 import { delegationOf, type Parentage } from './delegation.ts';
+import { type DeleteOptions, deleteSession } from './deletion.ts';
 import type { GateOptions } from './gate-options.ts';
 import { SessionState } from './history.ts';
 import { type CheckedHistory, checkHistory, type HistoryRepair } from './imported-history.ts';
 import { foldJournal, type OpenedState, openedState, type RestoredState } from './restore.ts';
 import { Session } from './session.ts';
 import { readSessionOptions } from './session-options.ts';
+import { folded, type ListOptions, listSummaries, type SessionSummary } from './summary.ts';
 import { openWorkspace } from './workspace.ts';
 
 /** Bindings that a program adds by declaration merging, beside those that the rig supplies itself. */
@@ -67,39 +69,6 @@ export interface OpenOptions<LoopName extends string> {
   readonly extraTools?: readonly ToolDefinition[];
 }
 
-/** A session in a list. */
-export interface SessionSummary {
-  /** What `rig.open({ sessionId })` takes. */
-  readonly sessionId: string;
-  /** The name of its loop. */
-  readonly loop: string;
-  /** The first words of its first user message. */
-  readonly title: string;
-  /**
-   * `new` before the first turn, `running` in one (or where one was cut short), `waiting` for a person, `damaged` where the journal cannot be
-   * read, else how the last turn ended.
-   */
-  readonly state: 'new' | 'running' | 'waiting' | 'damaged' | 'done' | 'failed' | 'interrupted';
-  /** How many turns it has had, the running one included. */
-  readonly turns: number;
-  /** How many calls their models asked for. */
-  readonly calls: number;
-  /** When it was begun, in milliseconds since the epoch. */
-  readonly createdAt: number;
-  /** When something was last recorded, in milliseconds since the epoch. */
-  readonly updatedAt: number;
-  /** Of a delegate's session: whose it is. */
-  readonly parentId?: string;
-}
-
-/** Which sessions to list. */
-export interface ListOptions {
-  /** Those of delegates too. Default false. */
-  readonly delegates?: boolean;
-  /** No more than so many. Default: all. */
-  readonly limit?: number;
-}
-
 type LoopNames<Loops extends readonly LoopDefinition[]> = Loops[number]['name'];
 type LoopNamed<Loops extends readonly LoopDefinition[], Name> = Extract<Loops[number], { readonly name: Name }>;
 
@@ -136,8 +105,17 @@ export interface Rig<Loops extends readonly LoopDefinition[] = readonly LoopDefi
   readonly clock: Clock;
   /** How long a gate of its sessions waits for an answer, in milliseconds; `Infinity` for ever. */
   readonly gateTimeoutMs: number;
-  /** The sessions of the store, the last written first. Each journal is read for it. */
+  /**
+   * The sessions of the store, the last written first: all, or a page of them. The journal of each that is listed is read for it. Rejects with
+   * `JournalError` `invalid_place` for an `after` that is none.
+   */
   sessions(options?: ListOptions): Promise<readonly SessionSummary[]>;
+  /**
+   * Deletes a session for good: its journal, its captures and its mails, and the sessions of its delegates. Refused while one of them is open here, or has a
+   * turn that has not ended (`SessionError` `busy`); whoever holds one elsewhere is refused at its next record (`JournalConflictError`). Rejects with
+   * `SessionError` `unknown_session` for one that is not there, and with `JournalError`.
+   */
+  delete(sessionId: string, options?: DeleteOptions): Promise<void>;
 }
 
 /** A rig's options, each with its value. */
@@ -158,6 +136,8 @@ const OPEN_OPTIONS = ['loop', 'sessionId', 'resume', 'history', 'repair', 'onRep
 /** A rig as it is when its first session is opened. */
 export class OpenRig {
   readonly #rig: ResolvedRig;
+  /** How often each session is open here. */
+  readonly #opened = new Map<string, number>();
   #workspace: Promise<Workspace> | undefined;
 
   constructor(rig: ResolvedRig) {
@@ -215,15 +195,14 @@ export class OpenRig {
   }
 
   async sessions(options: ListOptions = {}): Promise<SessionSummary[]> {
-    const given = readSessionOptions(options, ['delegates', 'limit'], 'sessions');
-    const { delegates = false, limit = Number.POSITIVE_INFINITY } = given;
-    const summaries: SessionSummary[] = [];
-    for (const stored of await this.#rig.store.list()) {
-      if (summaries.length >= limit) break;
-      const summary = await summaryOf(this.#rig.store, stored); // one after the other: a journal may be large
-      if (delegates || summary.parentId === undefined) summaries.push(summary);
-    }
-    return summaries;
+    const { store } = this.#rig;
+    const given = readSessionOptions(options, ['delegates', 'limit', 'after'], 'sessions');
+    return listSummaries(store, given, ({ sessionId }) => folded(store, sessionId));
+  }
+
+  async delete(sessionId: string, options: DeleteOptions = {}): Promise<void> {
+    const given = readSessionOptions(options, ['unfinished'], 'delete');
+    await deleteSession({ store: this.#rig.store, isOpen: id => this.#opened.has(id) }, sessionId, given);
   }
 
   async #restore(sessionId: string, options: OpenOptions<string>): Promise<Session> {
@@ -295,7 +274,14 @@ export class OpenRig {
 
   #session(bound: BoundLoop, restored: RestoredState, children: ReadonlySet<Session>): Session {
     const { store, clock, gate, observers } = this.#rig;
-    return new Session({ bound, restored, store, clock, gate, observers, children });
+    const { sessionId } = bound;
+    this.#opened.set(sessionId, (this.#opened.get(sessionId) ?? 0) + 1);
+    const ended = (): void => {
+      const left = (this.#opened.get(sessionId) ?? 1) - 1;
+      if (left > 0) this.#opened.set(sessionId, left);
+      else this.#opened.delete(sessionId);
+    };
+    return new Session({ bound, restored, store, clock, gate, observers, children, ended });
   }
 
   async #bind(loop: LoopDefinition, { sessionId, loopId, extraTools, depth, children }: Binding): Promise<BoundLoop> {
@@ -333,26 +319,6 @@ export class OpenRig {
     });
     return this.#workspace;
   }
-}
-
-/** A session in a list. One whose journal cannot be read is listed as damaged: opening it says why. */
-async function summaryOf(
-  store: JournalStore,
-  { sessionId, createdAt, updatedAt }: StoredSession,
-): Promise<SessionSummary> {
-  const times = { createdAt, updatedAt };
-  let state: SessionState;
-  try {
-    ({ state } = await foldJournal(store, sessionId));
-  } catch (error) {
-    if (!JournalError.is(error)) throw error;
-    return { sessionId, loop: '', title: '', state: 'damaged', turns: 0, calls: 0, ...times };
-  }
-  const { loop, title, turns, calls, parent, lastOutcome } = state;
-  const isWaiting = [...state.gates.values()].some(({ resolved }) => resolved === undefined);
-  const running = state.turn === undefined ? undefined : isWaiting ? 'waiting' : 'running';
-  const whose = parent === undefined ? {} : { parentId: parent.sessionId };
-  return { sessionId, loop, title, state: running ?? lastOutcome ?? 'new', turns, calls, ...times, ...whose };
 }
 
 /** What a new session begins with. */

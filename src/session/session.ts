@@ -71,6 +71,8 @@ export interface SessionParts {
   readonly observers: readonly ((event: SessionEvent) => void)[];
   /** The delegates that run for this session. */
   readonly children: ReadonlySet<Session>;
+  /** Told when the session is closed, or let go of. */
+  ended(): void;
 }
 
 /**
@@ -98,6 +100,7 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
   #isLeaving = false;
   #whenWaiting: (() => void) | undefined;
   readonly #clock: Clock;
+  readonly #ended: () => void;
   /** For hosts. @internal */
   readonly driver: SessionDriver;
 
@@ -108,6 +111,7 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
     const { sessionId, loopId } = bound;
     this.#bound = bound;
     this.#clock = clock;
+    this.#ended = () => parts.ended();
     this.#children = parts.children;
     this.#state = state;
     this.#ran = ran;
@@ -337,7 +341,7 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
 
   /** Ends the session: the running turn is interrupted and drained, queued ones are cancelled, tools are disposed in reverse order. */
   close(): Promise<void> {
-    this.#closing ??= this.#close();
+    this.#closing ??= this.#close().finally(this.#ended);
     return this.#closing;
   }
 
@@ -351,7 +355,7 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
    * that a call which was running then says that its outcome is unknown, unless it ends within `graceMs`. After `close` it does nothing.
    */
   release({ graceMs = 0 }: ReleaseOptions = {}): Promise<void> {
-    this.#closing ??= this.#release(graceMs);
+    this.#closing ??= this.#release(graceMs).finally(this.#ended);
     return this.#closing;
   }
 

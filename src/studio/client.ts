@@ -2,7 +2,7 @@
 import type { LoopSummary, SessionDetails } from '../engines/host.ts';
 import { reasonOf } from '../reason.ts';
 import type { GateAnswer } from '../session/gate-answer.ts';
-import type { SessionSummary } from '../session/rig.ts';
+import type { SessionSummary } from '../session/summary.ts';
 
 /** Why a request failed. `unreachable` is for one without an answer. */
 export class ApiError extends Error {

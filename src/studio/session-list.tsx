@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import type { LoopSummary } from '../engines/host.ts';
 import { Icon, STATE_LOOKS } from '../report/components/icons.tsx';
 import { ageText, counted } from '../report/model/format.ts';
-import type { SessionSummary } from '../session/rig.ts';
+import type { SessionSummary } from '../session/summary.ts';
 import { addressOf } from './address.ts';
 import type { Client } from './client.ts';
 import { useAction } from './hooks.ts';

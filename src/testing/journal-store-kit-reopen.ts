@@ -59,6 +59,7 @@ export function reopenChecks(reopen: Reopen): readonly StoreCheck[] {
             readAll(store, id, 1),
             store.find(id),
             store.list(),
+            store.delete(id, 1),
             store.putCapture(id, everyByte(1)),
             store.getCapture(id, '0'.repeat(64)),
           ];

@@ -14,7 +14,8 @@ async function failures(faulty: (store: JournalStore) => Partial<JournalStore>):
     const whole: JournalStore = {
       append: (...given) => store.append(...given),
       read: (...given) => store.read(...given),
-      list: () => store.list(),
+      list: options => store.list(options),
+      delete: (sessionId, expectedSeq) => store.delete(sessionId, expectedSeq),
       find: id => store.find(id),
       putCapture: (...given) => store.putCapture(...given),
       getCapture: (...given) => store.getCapture(...given),
@@ -59,6 +60,8 @@ describe('the kit finds a store that', () => {
       'an append of no records changes nothing, and is refused where it is stale',
       'a refused append leaves those alone that arrive with it',
       'writers that race again and again write one journal without a gap',
+      'whoever holds a session that is deleted is refused as stale',
+      'of a delete and an append that race, one is refused',
     ]);
   });
 
@@ -113,7 +116,7 @@ describe('the kit finds a store that', () => {
   });
 
   test('forgets a session after a thousand', async () => {
-    const failed = await failures(store => ({ list: async () => (await store.list()).slice(0, 999) }));
+    const failed = await failures(store => ({ list: async options => (await store.list(options)).slice(0, 999) }));
     expect(failed).toEqual(['a thousand sessions are all listed, the last written first, and found']);
   });
 
@@ -143,7 +146,7 @@ describe('the kit finds a store that', () => {
 
   test('lists by the time of opening', async () => {
     const failed = await failures(store => ({
-      list: async () => [...(await store.list())].sort((one, other) => other.createdAt - one.createdAt),
+      list: async options => [...(await store.list(options))].sort((one, other) => other.createdAt - one.createdAt),
     }));
     expect(failed).toEqual(['sessions are listed with the last written first']);
   });
@@ -158,7 +161,7 @@ describe('the kit finds a store that', () => {
       putCapture: (_, bytes) => store.putCapture('all', bytes),
       getCapture: (_, id) => store.getCapture('all', id),
     }));
-    expect(failed).toEqual(['a capture belongs to its session']);
+    expect(failed).toContain('a capture belongs to its session');
   });
 
   test('names captures otherwise', async () => {
@@ -178,7 +181,74 @@ describe('the kit finds a store that', () => {
       },
       getCapture: async (session, id) => kept.get(session + id),
     }));
-    expect(failed).toEqual(['a capture does not change with the bytes it was made of']);
+    expect(failed).toContain('a capture does not change with the bytes it was made of');
+  });
+
+  test('gives the first page again and again, or pages of any size', async () => {
+    const again = await failures(store => ({ list: async ({ limit = 10_000 } = {}) => store.list({ limit }) }));
+    expect(again).toEqual([
+      'pages of a list are the list',
+      'what is written between two pages is listed at most once, and all else exactly once',
+      'a page begins behind its place, also where the session of that place is deleted',
+      'what is no place is refused',
+    ]);
+    const whole = await failures(store => ({
+      list: async (options = {}) => store.list({ ...options, limit: 10_000 }),
+    }));
+    expect(whole).toContain('pages of a list are the list');
+  });
+
+  test('deletes nothing', async () => {
+    expect(await failures(() => ({ delete: async () => {} }))).toEqual([
+      'a session that is deleted is gone with its captures and its mails, and others stay as they are',
+      'a delete that is stale is refused with JournalConflictError, and nothing is removed',
+      'whoever holds a session that is deleted is refused as stale',
+      'an id whose session was deleted is one of a new session, which has nothing of the old one',
+      'a delete may be said again, and removes what came for a session that is not there',
+      'of a delete and an append that race, one is refused',
+      'many sessions that are deleted at once, while others write, leave these whole',
+    ]);
+  });
+
+  test('deletes under the hands of a writer', async () => {
+    const failed = await failures(store => ({
+      delete: async id => store.delete(id, (await store.find(id))?.lastSeq ?? 0),
+    }));
+    expect(failed).toEqual([
+      'a delete that is stale is refused with JournalConflictError, and nothing is removed',
+      'of a delete and an append that race, one is refused',
+    ]);
+  });
+
+  test('keeps the captures, or the mails, of a session that is deleted', async () => {
+    const kept = new Map<string, Uint8Array>();
+    const captures = await failures(store => ({
+      async putCapture(session, bytes) {
+        const id = await store.putCapture(session, bytes);
+        kept.set(`${session} ${id}`, bytes.slice());
+        return id;
+      },
+      getCapture: async (session, id) => kept.get(`${session} ${id}`)?.slice(),
+    }));
+    const { mailbox } = memoryStore();
+    const mails = await failures(() => ({ mailbox: mailbox! }));
+    for (const failed of [captures, mails])
+      expect(failed).toEqual([
+        'a session that is deleted is gone with its captures and its mails, and others stay as they are',
+        'an id whose session was deleted is one of a new session, which has nothing of the old one',
+        'a delete may be said again, and removes what came for a session that is not there',
+        'many sessions that are deleted at once, while others write, leave these whole',
+      ]);
+  });
+
+  test('refuses to delete what is not there', async () => {
+    const failed = await failures(store => ({
+      async delete(id, expectedSeq) {
+        if ((await store.find(id)) === undefined) throw new Error('there is no such session');
+        await store.delete(id, expectedSeq);
+      },
+    }));
+    expect(failed).toEqual(['a delete may be said again, and removes what came for a session that is not there']);
   });
 });
 
@@ -251,7 +321,10 @@ describe('the tests of mailboxes find one that', () => {
         return () => {};
       },
     }));
-    expect(failed).toEqual(['who watches a session is told of its records and of its mails, and of no other session']);
+    expect(failed).toEqual([
+      'watchers hear that a session is deleted',
+      'who watches a session is told of its records and of its mails, and of no other session',
+    ]);
   });
 });
 
@@ -278,6 +351,7 @@ describe('the tests of reopening find a store that', () => {
       'what was appended is there when the store is opened again, and goes on',
       'closing waits for what was appended',
       'a store that is closed takes nothing, says so, and may be closed again',
+      'what was deleted is gone when the store is opened again, and what was not is there',
     ]);
   });
 
@@ -301,7 +375,8 @@ describe('the tests of damage find a store that', () => {
       ...through(store),
       read: (id, from) => (id === done.sessionId ? reader(store.read(id, from), done) : store.read(id, from)),
     });
-    const cases = onlyWith(journalStoreKit(memoryStore, { damage }));
+    const all = onlyWith(journalStoreKit(memoryStore, { damage }));
+    const cases = all.filter(({ name }) => !name.includes('deleted')); // what is left of those is no matter of reading
     for (const { name, run } of cases) await run().catch(() => failed.push(name));
     return { failed: failed.length, of: cases.length };
   };
@@ -352,7 +427,8 @@ function through(store: JournalStore): Required<Omit<JournalStore, 'mailbox' | '
   return {
     append: async (...given) => store.append(...given),
     read: (...given) => store.read(...given),
-    list: () => store.list(),
+    list: options => store.list(options),
+    delete: (sessionId, expectedSeq) => store.delete(sessionId, expectedSeq),
     find: id => store.find(id),
     putCapture: (...given) => store.putCapture(...given),
     getCapture: (...given) => store.getCapture(...given),
@@ -380,7 +456,8 @@ function closing(store: JournalStore): JournalStore {
   const one: JournalStore = {
     append: async (...given) => open().append(...given),
     read: reading,
-    list: async () => open().list(),
+    list: async options => open().list(options),
+    delete: async (...given) => open().delete(...given),
     find: async id => open().find(id),
     putCapture: async (...given) => open().putCapture(...given),
     getCapture: async (...given) => open().getCapture(...given),

@@ -4,7 +4,9 @@ import type { JournalStore } from '../journal/journal.ts';
 import { APPEND_CHECKS } from './journal-store-kit-append.ts';
 import { CAPTURE_CHECKS } from './journal-store-kit-captures.ts';
 import { type DamageStore, damageChecks } from './journal-store-kit-damage.ts';
+import { DELETE_CHECKS, damagedDeleteChecks, reopenDeleteChecks } from './journal-store-kit-delete.ts';
 import { FAULT_CHECKS } from './journal-store-kit-faults.ts';
+import { LIST_CHECKS } from './journal-store-kit-list.ts';
 import { MAIL_CHECKS, reopenMailChecks } from './journal-store-kit-mail.ts';
 import { READ_CHECKS } from './journal-store-kit-read.ts';
 import { type Reopen, reopenChecks } from './journal-store-kit-reopen.ts';
@@ -38,9 +40,12 @@ export function journalStoreKit(
 ): readonly JournalStoreCase[] {
   const { reopen, damage } = readTyped(options, ['reopen', 'damage'], 'journalStoreKit', refuseForTest);
   const checks = [
-    ...[APPEND_CHECKS, READ_CHECKS, VALUE_CHECKS, CAPTURE_CHECKS, FAULT_CHECKS, MAIL_CHECKS].flat(),
-    ...(reopen === undefined ? [] : [...reopenChecks(reopen), ...reopenMailChecks(reopen)]),
-    ...(damage === undefined ? [] : damageChecks(damage)),
+    ...[APPEND_CHECKS, READ_CHECKS, LIST_CHECKS, VALUE_CHECKS, CAPTURE_CHECKS, DELETE_CHECKS].flat(),
+    ...[FAULT_CHECKS, MAIL_CHECKS].flat(),
+    ...(reopen === undefined
+      ? []
+      : [...reopenChecks(reopen), ...reopenMailChecks(reopen), ...reopenDeleteChecks(reopen)]),
+    ...(damage === undefined ? [] : [...damageChecks(damage), ...damagedDeleteChecks(damage)]),
   ];
   return checks.map(([name, check]) =>
     Object.freeze({

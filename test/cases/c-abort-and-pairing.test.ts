@@ -888,7 +888,12 @@ describe('a history that ends in the middle of a batch', () => {
     const memory = memoryStore();
     const appended: number[] = [];
     const store: JournalStore = {
-      ...{ list: () => memory.list(), find: id => memory.find(id), read: (id, from) => memory.read(id, from) },
+      ...{
+        list: options => memory.list(options),
+        delete: (id, seq) => memory.delete(id, seq),
+        find: id => memory.find(id),
+        read: (id, from) => memory.read(id, from),
+      },
       ...{
         putCapture: (id, bytes) => memory.putCapture(id, bytes),
         getCapture: (id, key) => memory.getCapture(id, key),

@@ -64,7 +64,8 @@ export function dyingAt(
       await new Promise(() => {}); // nothing of the process goes on
     },
     read: (sessionId, fromSeq) => store.read(sessionId, fromSeq),
-    list: () => store.list(),
+    list: options => store.list(options),
+    delete: (sessionId, expectedSeq) => store.delete(sessionId, expectedSeq),
     find: sessionId => store.find(sessionId),
     putCapture: (sessionId, bytes) => store.putCapture(sessionId, bytes),
     getCapture: (sessionId, id) => store.getCapture(sessionId, id),

@@ -44,7 +44,8 @@ export class ExactKill {
         return kept;
       },
       read: (sessionId, fromSeq) => store.read(sessionId, fromSeq),
-      list: () => store.list(),
+      list: options => store.list(options),
+      delete: (sessionId, expectedSeq) => store.delete(sessionId, expectedSeq),
       find: sessionId => store.find(sessionId),
       getCapture: (sessionId, id) => store.getCapture(sessionId, id),
       mailbox: store.mailbox,

@@ -54,7 +54,8 @@ function freezing(store: JournalStore) {
       await store.append(...given);
     },
     read: (...given) => store.read(...given),
-    list: () => store.list(),
+    list: options => store.list(options),
+    delete: (sessionId, expectedSeq) => store.delete(sessionId, expectedSeq),
     find: id => store.find(id),
     putCapture: (...given) => store.putCapture(...given),
     getCapture: (...given) => store.getCapture(...given),

@@ -113,10 +113,11 @@ fuzz('any text is a mail, or a mailbox that is damaged', { runs: 600, input: any
 function storeOf(records: readonly unknown[]): JournalStore {
   const inner = memoryStore();
   const journal = records as readonly JournalRecord[];
-  const stored = { sessionId, lastSeq: journal.length, createdAt: 0, updatedAt: 0 };
+  const stored = { sessionId, lastSeq: journal.length, createdAt: 0, updatedAt: 0, place: '1' };
   return {
     ...{ append: inner.append.bind(inner), putCapture: inner.putCapture.bind(inner), mailbox: inner.mailbox! },
     getCapture: inner.getCapture.bind(inner),
+    delete: inner.delete.bind(inner),
     list: async () => [stored],
     find: async id => (id === sessionId ? stored : undefined),
     async *read(_id, fromSeq) {

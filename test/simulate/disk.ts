@@ -49,7 +49,8 @@ export class Disk {
     return {
       append,
       read: (sessionId, fromSeq) => store.read(sessionId, fromSeq),
-      list: () => store.list(),
+      list: options => store.list(options),
+      delete: (sessionId, expectedSeq) => store.delete(sessionId, expectedSeq),
       find: sessionId => store.find(sessionId),
       putCapture: (sessionId, bytes) => store.putCapture(sessionId, bytes),
       getCapture: (sessionId, id) => store.getCapture(sessionId, id),

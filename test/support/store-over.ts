@@ -5,7 +5,8 @@ export function storeOver(inner: JournalStore, changed: Partial<JournalStore> = 
   return {
     append: (...given) => inner.append(...given),
     read: (...given) => inner.read(...given),
-    list: () => inner.list(),
+    list: options => inner.list(options),
+    delete: (sessionId, expectedSeq) => inner.delete(sessionId, expectedSeq),
     find: sessionId => inner.find(sessionId),
     putCapture: (...given) => inner.putCapture(...given),
     getCapture: (...given) => inner.getCapture(...given),

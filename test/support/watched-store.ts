@@ -44,7 +44,8 @@ export function watchedStore({ slow = false }: { readonly slow?: boolean } = {})
   return {
     append,
     read: (sessionId, fromSeq) => inner.read(sessionId, fromSeq),
-    list: () => inner.list(),
+    list: options => inner.list(options),
+    delete: (sessionId, expectedSeq) => inner.delete(sessionId, expectedSeq),
     find: sessionId => inner.find(sessionId),
     putCapture: (sessionId, bytes) => inner.putCapture(sessionId, bytes),
     getCapture: (sessionId, id) => inner.getCapture(sessionId, id),

@@ -1,6 +1,6 @@
 /** Reads sessions, and the appends of one: each is checked against the one before it. */
 import { JournalDamagedError, JournalError } from '../../errors.ts';
-import type { JournalRecord } from '../journal.ts';
+import { deletedMeanwhile, type JournalRecord } from '../journal.ts';
 import { recordsOfText } from '../stored-text.ts';
 import { BEGINNING, CHECKSUM_BYTES, checksumOf, digestOf, sha256 } from './checksum.ts';
 import type { Database, Row } from './database.ts';
@@ -16,8 +16,14 @@ export interface SessionRow {
   readonly lastSeq: number;
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** When it was last written, by the clock of its database, in seconds. */
+  readonly position: Position;
+}
+
+/** Where a session stands in the list. */
+export interface Position {
+  /** When it was last written, by the clock of its database, in microseconds since the epoch. */
   readonly writtenAt: number;
+  readonly key: string;
 }
 
 /** Where a session's records end, and what stands before those that are asked for. */
@@ -43,13 +49,17 @@ export class Reader {
     return row && sessionOf(row);
   }
 
-  async list(): Promise<readonly SessionRow[]> {
-    const rows = await this.#database.ask({ text: this.#sessions('ORDER BY written_at DESC, key'), values: [] });
-    return rows.map(sessionOf);
+  /** The last written first: at most so many, and only those that stand behind the place. */
+  async list(limit: number | undefined, after: Position | undefined): Promise<readonly SessionRow[]> {
+    const at = "timestamptz 'epoch' + $2::bigint * interval '1 microsecond'";
+    const behind = `WHERE written_at < ${at} OR (written_at = ${at} AND key > $3)`;
+    const text = this.#sessions(`${after === undefined ? '' : behind} ORDER BY written_at DESC, key LIMIT $1`);
+    const values = after === undefined ? [limit ?? null] : [limit ?? null, after.writtenAt, after.key];
+    return (await this.#database.ask({ text, values })).map(sessionOf);
   }
 
   #sessions(rest: string): string {
-    return `SELECT name, last_seq, created_at, updated_at, extract(epoch FROM written_at)::float8 AS written_at
+    return `SELECT key, name, last_seq, created_at, updated_at, (extract(epoch FROM written_at) * 1000000)::bigint AS written_at
       FROM ${this.#schema}.session ${rest}`;
   }
 
@@ -60,14 +70,22 @@ export class Reader {
     let { nextSeq, before } = place;
     while (nextSeq <= place.lastSeq) {
       const rows = await this.#appends(session, nextSeq, place.lastSeq);
-      if (rows.length === 0) throw damaged(session, nextSeq, 'it is missing');
+      if (rows.length === 0) throw await this.#broken(session, nextSeq, 'it is missing');
       for (const row of rows) {
         for (const record of recordsOf(session, row, nextSeq, before)) if (record.seq >= fromSeq) yield record;
         nextSeq = Number(row.last_seq) + 1;
         before = bytesOf(row.checksum);
       }
     }
-    if (Buffer.compare(before, place.end) !== 0) throw damaged(session, nextSeq - 1, 'it is not the one that was last');
+    if (Buffer.compare(before, place.end) !== 0)
+      throw await this.#broken(session, nextSeq - 1, 'it is not the one that was last');
+  }
+
+  /** Why appends were not found that were there when the reading began. */
+  async #broken(session: SessionKey, seq: number, what: string): Promise<JournalError<string>> {
+    return (await this.find(session)) === undefined
+      ? deletedMeanwhile(session.sessionId)
+      : damagedAt(session, seq, what);
   }
 
   /** `undefined` where there is nothing to read. */
@@ -82,7 +100,7 @@ export class Reader {
         WHERE session = wanted.key AND last_seq < $2 ORDER BY last_seq DESC LIMIT 1
       ) AS before ON true`;
     const [row] = await this.#database.ask({ name: 'looprig_locate', text, values: [session.key, fromSeq] });
-    if (row?.is_lost === true) throw damaged(session, 1, 'the session is not in the list of sessions');
+    if (row?.is_lost === true) throw damagedAt(session, 1, 'the session is not in the list of sessions');
     if (row === undefined || row.last_seq === null) return undefined;
     const lastSeq = Number(row.last_seq);
     if (fromSeq > lastSeq) return undefined;
@@ -122,15 +140,16 @@ export class Reader {
 /** The records of one append, if it is the one that was written there. */
 function recordsOf(session: SessionKey, row: Row, nextSeq: number, before: Uint8Array): JournalRecord[] {
   const [firstSeq, lastSeq, text] = [Number(row.first_seq), Number(row.last_seq), String(row.records)];
-  if (firstSeq !== nextSeq) throw damaged(session, nextSeq, `record ${firstSeq} stands in its place`);
+  if (firstSeq !== nextSeq) throw damagedAt(session, nextSeq, `record ${firstSeq} stands in its place`);
   const checksum = checksumOf(before, digestOf(session.name, firstSeq, lastSeq, text));
-  if (!checksum.equals(bytesOf(row.checksum))) throw damaged(session, nextSeq, 'its checksum is wrong');
+  if (!checksum.equals(bytesOf(row.checksum))) throw damagedAt(session, nextSeq, 'its checksum is wrong');
   const records = recordsOfText(text, session.sessionId, firstSeq);
-  if (records.length !== lastSeq - firstSeq + 1) throw damaged(session, nextSeq, 'it holds another number of records');
+  if (records.length !== lastSeq - firstSeq + 1)
+    throw damagedAt(session, nextSeq, 'it holds another number of records');
   return records;
 }
 
-function damaged({ sessionId }: SessionKey, seq: number, what: string): JournalDamagedError {
+function damagedAt({ sessionId }: SessionKey, seq: number, what: string): JournalDamagedError {
   return new JournalDamagedError(sessionId, seq, what);
 }
 
@@ -145,6 +164,6 @@ function sessionOf(row: Row): SessionRow {
     lastSeq: Number(row.last_seq),
     createdAt: Number(row.created_at),
     updatedAt: Number(row.updated_at),
-    writtenAt: Number(row.written_at),
+    position: { writtenAt: Number(row.written_at), key: String(row.key) },
   };
 }

@@ -1,7 +1,13 @@
 /** The store as a program has it: each session in one of its databases. */
 import { JournalConflictError } from '../../errors.ts';
 import { requireGapFree } from '../gap-free.ts';
-import type { JournalRecord, JournalStore, StoredSession } from '../journal.ts';
+import {
+  invalidPlace,
+  type JournalRecord,
+  type JournalStore,
+  type StoredSession,
+  type StoreListOptions,
+} from '../journal.ts';
 import type { Mail, Mailbox, StoreNews } from '../mailbox.ts';
 import { sessionOf } from '../session-name.ts';
 import { textOfRecords, timeOf } from '../stored-text.ts';
@@ -11,7 +17,8 @@ import { closed } from './failure.ts';
 import { keyOf, type SessionKey, shardOf } from './keys.ts';
 import { Mails } from './mails.ts';
 import type { ResolvedOptions } from './options.ts';
-import { Reader, type SessionRow } from './reader.ts';
+import { type Position, Reader, type SessionRow } from './reader.ts';
+import { removeSession } from './remove.ts';
 import { Signals } from './signals.ts';
 import { AppendWriter, lastSeqOf } from './writer.ts';
 
@@ -62,10 +69,11 @@ export class PostgresStore implements JournalStore {
     yield* this.#shardOf(session).reader.records(session, fromSeq);
   }
 
-  async list(): Promise<readonly StoredSession[]> {
+  async list({ limit, after }: StoreListOptions = {}): Promise<readonly StoredSession[]> {
     this.#requireOpen();
-    const lists = await Promise.all(this.#shards.map(({ reader }) => reader.list()));
-    const rows = lists.length === 1 ? (lists[0] ?? []) : lists.flat().sort((a, b) => b.writtenAt - a.writtenAt);
+    const position = after === undefined ? undefined : positionOf(after);
+    const lists = await Promise.all(this.#shards.map(({ reader }) => reader.list(limit, position)));
+    const rows = lists.length === 1 ? (lists[0] ?? []) : lists.flat().sort(byPosition).slice(0, limit);
     return rows.map(describe);
   }
 
@@ -88,6 +96,13 @@ export class PostgresStore implements JournalStore {
   async getCapture(sessionId: string, id: string): Promise<Uint8Array | undefined> {
     const session = keyOf(sessionId);
     return this.#shardOf(session).reader.capture(session, id);
+  }
+
+  async delete(sessionId: string, expectedSeq: number): Promise<void> {
+    const session = keyOf(sessionId);
+    const { database, signals } = this.#shardOf(session);
+    await removeSession(database, session, expectedSeq);
+    signals.tell(session.key, 'records');
   }
 
   watch(sessionId: string, listener: (news: StoreNews) => void): () => void {
@@ -154,6 +169,17 @@ async function requireEnd(database: Database, { sessionId, key }: SessionKey, ex
   if (actualSeq !== expectedSeq) throw new JournalConflictError(sessionId, expectedSeq, actualSeq);
 }
 
-function describe({ name, lastSeq, createdAt, updatedAt }: SessionRow): StoredSession {
-  return Object.freeze({ sessionId: sessionOf(name), lastSeq, createdAt, updatedAt });
+/** The last written first; of those that were written at once, in the order of their keys. */
+function byPosition({ position: one }: SessionRow, { position: other }: SessionRow): number {
+  return other.writtenAt - one.writtenAt || (one.key < other.key ? -1 : 1);
+}
+
+function positionOf(after: string): Position {
+  const [, writtenAt, key] = /^(\d{1,16})\.([0-9a-f-]{36})$/.exec(after) ?? [];
+  if (writtenAt === undefined || key === undefined) throw invalidPlace(after);
+  return { writtenAt: Number(writtenAt), key };
+}
+
+function describe({ name, lastSeq, createdAt, updatedAt, position: { writtenAt, key } }: SessionRow): StoredSession {
+  return Object.freeze({ sessionId: sessionOf(name), lastSeq, createdAt, updatedAt, place: `${writtenAt}.${key}` });
 }

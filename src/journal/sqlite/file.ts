@@ -24,7 +24,7 @@ export class StoreFile {
       case 'find':
         return this.#reader.find(ask as Requests['find']['ask']);
       case 'list':
-        return this.#reader.list();
+        return this.#reader.list(ask as Requests['list']['ask']);
       case 'locate':
         return this.#reader.locate(ask as Requests['locate']['ask']);
       case 'rows':

@@ -43,12 +43,12 @@ export class Lookout {
     if (this.watchers.sessions.length > 0) this.begin();
   }
 
-  /** What is seen for the first time may be news. */
+  /** What is seen for the first time may be news; so may be that nothing is there any more. */
   #compare(standing: Standing): void {
     const { session, lastSeq, lastMail } = standing;
     const known = this.#known.get(session);
     this.#known.set(session, { ...standing, lastMail: Math.max(lastMail, known?.lastMail ?? 0) });
-    if (lastSeq > (known?.lastSeq ?? -1)) this.watchers.tell(session, 'records');
+    if (lastSeq !== (known?.lastSeq ?? -1)) this.watchers.tell(session, 'records');
     if (lastMail > (known?.lastMail ?? -1)) this.watchers.tell(session, 'mails');
   }
 }

@@ -48,6 +48,8 @@ export function openFile(options: FileOptions, migrations: readonly Migration[])
     database.exec('PRAGMA journal_mode = WAL');
     database.exec(`PRAGMA synchronous = ${synchronous}; PRAGMA wal_autocheckpoint = ${LOG_PAGES}`);
     database.exec('PRAGMA journal_size_limit = 67108864');
+    // What was deleted is not left in the free pages of the file.
+    database.exec('PRAGMA secure_delete = ON');
   });
 }
 

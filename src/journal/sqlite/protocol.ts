@@ -43,7 +43,14 @@ interface UnpostWrite {
   readonly mailIds: readonly string[];
 }
 
-export type Write = AppendWrite | CaptureWrite | PostWrite | UnpostWrite;
+/** A session with all that belongs to it; nothing where its journal ends elsewhere. */
+interface DeleteWrite {
+  readonly type: 'delete';
+  readonly session: string;
+  readonly expectedSeq: number;
+}
+
+export type Write = AppendWrite | CaptureWrite | PostWrite | UnpostWrite | DeleteWrite;
 
 /** A session as its row has it. */
 export interface SessionRow {
@@ -51,6 +58,8 @@ export interface SessionRow {
   readonly lastSeq: number;
   readonly createdAt: number;
   readonly updatedAt: number;
+  /** The row of its last append: rows are numbered in the order of writing. */
+  readonly lastRow: number;
 }
 
 /** Where a session's records are: the rows that hold them, in order, and what stands before and after them. */
@@ -79,7 +88,11 @@ export interface Requests {
   /** Writes in one transaction; each has an outcome of its own. */
   readonly write: { readonly ask: readonly Write[]; readonly reply: readonly WriteOutcome[] };
   readonly find: { readonly ask: string; readonly reply: SessionRow | undefined };
-  readonly list: { readonly ask: undefined; readonly reply: readonly SessionRow[] };
+  /** Sessions, the last written first: at most so many, and only those that were written before the one whose last row this is. */
+  readonly list: {
+    readonly ask: { readonly limit: number; readonly beforeRow: number };
+    readonly reply: readonly SessionRow[];
+  };
   readonly locate: {
     readonly ask: { readonly session: string; readonly fromSeq: number };
     readonly reply: Located | undefined;

@@ -24,9 +24,11 @@ export class Reader {
   #lastChange: unknown;
 
   constructor(database: DatabaseSync) {
-    const columns = 'name AS session, last_seq AS lastSeq, created_at AS createdAt, updated_at AS updatedAt';
+    const columns =
+      'name AS session, last_seq AS lastSeq, created_at AS createdAt, updated_at AS updatedAt, last_batch AS lastRow';
     this.#find = database.prepare(`SELECT ${columns} FROM session WHERE name = ?`);
-    this.#list = database.prepare(`SELECT ${columns} FROM session ORDER BY last_batch DESC`);
+    this.#list = database.prepare(`
+      SELECT ${columns} FROM session WHERE last_batch < ? ORDER BY last_batch DESC LIMIT ?`);
     this.#head = database.prepare(
       'SELECT id, last_seq AS lastSeq, last_batch AS lastRow, checksum FROM session WHERE name = ?',
     );
@@ -51,9 +53,9 @@ export class Reader {
     return this.#find.get(session) as SessionRow | undefined;
   }
 
-  /** All sessions, the last written first: rows are numbered in the order of writing. */
-  list(): readonly SessionRow[] {
-    return this.#list.all() as unknown as SessionRow[];
+  /** Rows are numbered in the order of writing. */
+  list({ limit, beforeRow }: Requests['list']['ask']): readonly SessionRow[] {
+    return this.#list.all(beforeRow, limit) as unknown as SessionRow[];
   }
 
   /** The rows that hold the records from `fromSeq` on; all that can be trusted of them, if the journal is damaged. */

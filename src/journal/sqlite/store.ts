@@ -4,7 +4,14 @@
  */
 import { JournalConflictError, JournalDamagedError, JournalError } from '../../errors.ts';
 import { requireGapFree } from '../gap-free.ts';
-import type { JournalRecord, JournalStore, StoredSession } from '../journal.ts';
+import {
+  deletedMeanwhile,
+  invalidPlace,
+  type JournalRecord,
+  type JournalStore,
+  type StoredSession,
+  type StoreListOptions,
+} from '../journal.ts';
 import type { Mail, Mailbox, StoreNews } from '../mailbox.ts';
 import { nameOf, sessionOf } from '../session-name.ts';
 import { mailOfText, recordsOfText, textOfMail, textOfRecords, timeOf } from '../stored-text.ts';
@@ -30,6 +37,9 @@ interface Queued {
 
 /** How long to wait before a locked file is tried again, in milliseconds. */
 const RETRY_MS = 5;
+
+/** More sessions than a file can hold. */
+const ALL = Number.MAX_SAFE_INTEGER;
 
 /** How many rows are asked for at once. */
 const ROWS_AT_ONCE = 512;
@@ -95,17 +105,23 @@ export class SqliteStore implements JournalStore {
           if (record.seq >= fromSeq) yield record;
         }
       }
-      if (parcel.damage !== undefined) throw new JournalDamagedError(sessionId, parcel.nextSeq, parcel.damage);
+      if (parcel.damage !== undefined) throw await this.#broken(sessionId, parcel.nextSeq, parcel.damage);
       rows = rows.slice(parcel.texts.length);
       before = parcel.before;
     }
-    if (located.missing !== undefined) throw new JournalDamagedError(sessionId, located.missing, 'it is missing');
-    if (before !== located.end)
-      throw new JournalDamagedError(sessionId, nextSeq - 1, 'it is not the one that was last');
+    if (located.missing !== undefined) throw await this.#broken(sessionId, located.missing, 'it is missing');
+    if (before !== located.end) throw await this.#broken(sessionId, nextSeq - 1, 'it is not the one that was last');
   }
 
-  async list(): Promise<readonly StoredSession[]> {
-    return (await this.#ask('list', undefined)).map(describe);
+  /** Why rows were not found that were there when the reading began. */
+  async #broken(sessionId: string, seq: number, what: string): Promise<JournalError<string>> {
+    const isThere = (await this.find(sessionId)) !== undefined;
+    return isThere ? new JournalDamagedError(sessionId, seq, what) : deletedMeanwhile(sessionId);
+  }
+
+  async list({ limit = ALL, after }: StoreListOptions = {}): Promise<readonly StoredSession[]> {
+    const beforeRow = after === undefined ? Number.MAX_SAFE_INTEGER : rowOf(after);
+    return (await this.#ask('list', { limit: Math.min(limit, ALL), beforeRow })).map(describe);
   }
 
   async find(sessionId: string): Promise<StoredSession | undefined> {
@@ -120,6 +136,12 @@ export class SqliteStore implements JournalStore {
 
   async getCapture(sessionId: string, id: string): Promise<Uint8Array | undefined> {
     return this.#ask('capture', { session: nameOf(sessionId), id });
+  }
+
+  async delete(sessionId: string, expectedSeq: number): Promise<void> {
+    const session = nameOf(sessionId);
+    await this.#write({ type: 'delete', session, expectedSeq }, sessionId);
+    this.#lookout.watchers.tell(session, 'records');
   }
 
   async #post(sessionId: string, mail: Mail): Promise<boolean> {
@@ -218,10 +240,15 @@ function errorOf({ kind, message, reason }: Failure): JournalError {
 
 function settle({ write, sessionId, resolve, reject }: Queued, outcome: WriteOutcome | undefined): void {
   if (outcome === undefined || !('failure' in outcome)) resolve(outcome?.id);
-  else if (outcome.failure.kind !== 'conflict' || write.type !== 'append') reject(errorOf(outcome.failure));
+  else if (outcome.failure.kind !== 'conflict' || !('expectedSeq' in write)) reject(errorOf(outcome.failure));
   else reject(new JournalConflictError(sessionId, write.expectedSeq, outcome.failure.actualSeq ?? 0));
 }
 
-function describe({ session, lastSeq, createdAt, updatedAt }: SessionRow): StoredSession {
-  return Object.freeze({ sessionId: sessionOf(session), lastSeq, createdAt, updatedAt });
+function rowOf(after: string): number {
+  if (/^\d{1,15}$/.test(after)) return Number(after);
+  throw invalidPlace(after);
+}
+
+function describe({ session, lastSeq, createdAt, updatedAt, lastRow }: SessionRow): StoredSession {
+  return Object.freeze({ sessionId: sessionOf(session), lastSeq, createdAt, updatedAt, place: String(lastRow) });
 }

@@ -9,6 +9,7 @@ import { BEGINNING, checksumOf, sha256 } from './checksum.ts';
 import { failureOf, isOfOneWrite, StoreFailure } from './failure.ts';
 import { newerFormat } from './open.ts';
 import type { AppendWrite, FileOptions, Write, WriteOutcome } from './protocol.ts';
+import { Remover } from './remove.ts';
 import { rollBack } from './schema.ts';
 
 /** Where a session's journal ends. */
@@ -36,6 +37,7 @@ export class GroupWriter {
   readonly #addCapture: StatementSync;
   readonly #addMail: StatementSync;
   readonly #removeMail: StatementSync;
+  readonly #remover: Remover;
   readonly #readDataVersion: StatementSync;
   /** What this connection wrote last, true until another one writes, which moves the data version. */
   readonly #heads = new Map<string, Head>();
@@ -67,6 +69,7 @@ export class GroupWriter {
       'INSERT INTO mail (session, name, content) VALUES (?, ?, ?) ON CONFLICT (session, name) DO NOTHING',
     );
     this.#removeMail = database.prepare('DELETE FROM mail WHERE session = ? AND name = ?');
+    this.#remover = new Remover(database);
   }
 
   write(group: readonly Write[]): readonly WriteOutcome[] {
@@ -120,6 +123,8 @@ export class GroupWriter {
       case 'unpost':
         for (const mailId of write.mailIds) this.#removeMail.run(write.session, mailId);
         return {};
+      case 'delete':
+        return this.#delete(write.session, write.expectedSeq);
     }
   }
 
@@ -161,6 +166,15 @@ export class GroupWriter {
     const hash = sha256(bytes);
     this.#addCapture.run(session, hash, bytes);
     return { id: hash.toString('hex') };
+  }
+
+  #delete(session: string, expectedSeq: number): WriteOutcome {
+    const head = this.#heads.get(session) ?? this.#readHead(session);
+    if (head !== undefined && head.lastSeq !== expectedSeq)
+      return { failure: { kind: 'conflict', message: 'stale', actualSeq: head.lastSeq } };
+    this.#remover.remove(session, head);
+    this.#heads.delete(session);
+    return {};
   }
 
   #post(session: string, mailId: string, text: string): WriteOutcome {
