@@ -10,7 +10,10 @@ import type { StaticFiles } from './static-files.ts';
 
 /** What a server may do, and for whom. */
 export interface ServerOptions {
-  /** What a request must bring as `Authorization: Bearer`: at least 16 visible ASCII characters. Default: none, and then only names of this machine are answered to. */
+  /**
+   * What a request must bring as `Authorization: Bearer`: at least 16 visible ASCII characters. Default: none, and then only names of this machine and
+   * `allowedHosts` are answered to. `createServer` refuses one that is `undefined`.
+   */
   readonly token?: string;
   /**
    * The names under which the server is reached, without port. `localhost` and the machine's own loopback addresses always are; with a token every address in
@@ -71,6 +74,9 @@ export const SERVER_OPTIONS = [
 export function resolveServerOptions(options: ServerOptions): ResolvedServerOptions {
   const given = readTyped(options, SERVER_OPTIONS, 'a server', refuseServerOption);
   const { files, metrics, onError, clock } = given;
+  // A variable of the environment that was forgotten must not open the server to everybody.
+  if (given.token === undefined && Object.hasOwn(options, 'token'))
+    throw invalid('"token" is given as undefined: leave it out where nobody needs one');
   return Object.freeze({
     token: given.token === undefined ? undefined : readToken(given.token),
     allowedHosts: new Set(readList(given.allowedHosts, 'allowedHosts').map(readHost)),

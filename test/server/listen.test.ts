@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { listen, ServerError } from 'looprig/server';
+import { listen, ServerError, createServer as serverOf } from 'looprig/server';
 import { describe, expect, it } from 'vitest';
 import { Client, direct, hostOf, messagesOf, serve } from './setup.ts';
 
@@ -40,6 +40,16 @@ describe('a server', () => {
     expect((await client.ask('GET', '/v1/loops')).status).toBe(200);
     for (const host of ['localhost', '::1', '127.0.0.2'])
       await (await listen(served.host, { host })).close({ graceMs: 0 });
+  });
+
+  it('lets nobody in because a variable with its token is missing', async () => {
+    await using served = hostOf([]);
+    const token = process.env.LOOPRIG_NO_SUCH_TOKEN;
+    const options = { token, allowedHosts: ['agent.example'] } as { readonly token: string };
+    expect(await refusalOf(serverOf(served.host, options))).toMatchObject({
+      kind: 'invalid_option',
+      message: '"token" is given as undefined: leave it out where nobody needs one',
+    });
   });
 
   it('refuses options that it cannot take, and never says the token', async () => {

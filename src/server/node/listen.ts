@@ -19,14 +19,15 @@ import { studioFiles } from './studio.ts';
 /** What `listen` does. */
 export async function listenOnNode(served: Served, options: ListenOptions): Promise<Listening> {
   const given = readTyped(options, ['host', 'port', ...SERVER_OPTIONS], 'listen', refuseServerOption);
-  const { host: address = '127.0.0.1', port = 0, ...rest } = given;
-  requireToken(address, rest.token);
+  const { host: address = '127.0.0.1', port = 0, token, ...rest } = given;
+  requireToken(address, token);
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
     throw new ServerError('invalid_option', `"port" must be a number from 0 to 65535, not ${show(port)}`);
   }
   const { getRequestListener } = await loadNodeServer();
   const server = await createServer(served, {
     ...rest,
+    ...(token === undefined ? {} : { token }),
     files: rest.files ?? (await studioFiles()),
     allowedHosts: withName(rest.allowedHosts ?? [], address),
   });
