@@ -7,10 +7,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startBrowser } from '../browser/browser.ts';
 import { bundleCore } from '../browser/bundle.ts';
 import { servePage } from '../browser/server.ts';
+import { codeBlocks } from '../documents/blocks.ts';
 import type { Checked, PlatformCheck } from './check.ts';
 import { WEB_CHECKS } from './checks.ts';
 import { type Installation, install, webScript } from './installation.ts';
-import { OTHERS_LEFT_OUT, playOn, RUNTIMES, versionOf } from './runtimes.ts';
+import { OTHERS_LEFT_OUT, playOn, RUNTIMES, runOn, versionOf } from './runtimes.ts';
 import { SYSTEM_CHECKS } from './system-checks.ts';
 
 let installation: Installation;
@@ -36,6 +37,12 @@ function eachHolds(checks: readonly PlatformCheck[], play: () => Promise<readonl
 describe.each(RUNTIMES)(`on $name${OTHERS_LEFT_OUT}`, runtime => {
   it('the version is the one that is meant', async () => {
     expect(await versionOf(runtime)).toMatch(runtime.version);
+  });
+
+  it('the example of the README runs as it stands', async () => {
+    const [example] = codeBlocks('README.md').filter(({ language }) => language === 'ts');
+    await writeFile(join(installation.folder, 'clerk.mjs'), example?.code ?? '');
+    expect(await runOn(runtime, installation.folder, 'clerk.mjs')).toContain('There are 4 lamps and 5 chairs.');
   });
 
   eachHolds([...WEB_CHECKS, ...SYSTEM_CHECKS], () => playOn(runtime, installation));

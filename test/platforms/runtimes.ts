@@ -51,11 +51,16 @@ export async function versionOf({ command }: Runtime): Promise<string> {
   return (await run(program, ['--version'])).stdout;
 }
 
+/** Runs a script that stands in a folder, and gives what it printed. Rejects if it fails. */
+export async function runOn({ command }: Runtime, folder: string, script: string, ...more: string[]): Promise<string> {
+  const [program, ...args] = command();
+  const env = { ...process.env, NODE_OPTIONS: '', NO_COLOR: '1', DENO_NO_UPDATE_CHECK: '1' };
+  return (await run(program, [...args, script, ...more], { cwd: folder, env })).stdout;
+}
+
 /** Plays the checks on a runtime. Rejects if it does not get to their end, with what it said. */
 export async function playOn(runtime: Runtime, { folder, script }: Installation): Promise<readonly Checked[]> {
-  const [program, ...args] = runtime.command();
   const file = join(folder, `${runtime.name.replace(/\W/g, '-')}.json`);
-  const env = { ...process.env, NODE_OPTIONS: '', NO_COLOR: '1', DENO_NO_UPDATE_CHECK: '1' };
-  await run(program, [...args, script, file], { cwd: folder, env });
+  await runOn(runtime, folder, script, file);
   return JSON.parse(await readFile(file, 'utf8'));
 }
