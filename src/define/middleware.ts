@@ -1,6 +1,6 @@
 /**
  * Middlewares: an onion around the validated execution of a call. One tool call is followed through four files: the turn
- * decides to go on (`run/turn.ts`), the batch decides when it starts (`run/batch.ts`), the call is prepared, run and
+ * decides to go on (`run/turn.ts`), the batch decides whether and when it starts (`run/batch.ts`), the call is run and
  * finished (`run/call.ts`), and between those stand the middlewares of this file.
  */
 import { DefinitionError } from '../errors.ts';

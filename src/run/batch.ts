@@ -5,32 +5,31 @@
  * 2. No call runs before its response, its permission and its own start are recorded.
  * 3. Never more than `parallel` calls run; a waiting call holds no slot; calls on one resource keep call order.
  *
- * What may run beside what is `lanes.ts`, what one call is `call.ts`; whether there is a batch at all was decided by the turn.
+ * The first two stages are `prepare.ts` and `permit.ts`. What may run beside what is `lanes.ts`, what one call is `call.ts`; whether there is a
+ * batch at all was decided by the turn.
  */
 import type { JournalEntry, LeftBehind } from '../journal/journal.ts';
-import type { JSONValue } from '../model/model.ts';
 import type { Budget } from './budget.ts';
 import {
   answered,
   type CallOwner,
   type CallResult,
-  type Preparation,
   type PreparedCall,
-  prepareCall,
   RunningCall,
   type StoppedResults,
 } from './call.ts';
-import type { Permission, TurnContext } from './context.ts';
+import type { TurnContext } from './context.ts';
 import type { Deadline } from './deadlines.ts';
-import { settleInTime } from './in-time.ts';
-import { abortReason, type InterruptionCause, STOPPED } from './interruption.ts';
+import { abortReason, type InterruptionCause, stoppedBecause } from './interruption.ts';
 import { Lanes } from './lanes.ts';
 import { leave } from './leave.ts';
+import { asks, permitAll } from './permit.ts';
+import { type Preparation, prepareAll } from './prepare.ts';
 import { digestOf, type RepeatWatch } from './repeat.ts';
 import { hasNoArguments, type RequestedCall } from './response.ts';
-import { cleanMessage, outputText, withLine } from './result.ts';
+import { outputText, withLine } from './result.ts';
 import { type RecordedBatch, type RecordedResult, shownOf } from './resume.ts';
-import { standStill, WaitingCalls } from './standstill.ts';
+import { WaitingCalls } from './standstill.ts';
 
 /** What a batch came to. Every call has its result by now, recorded or on its way to the journal. */
 export interface BatchOutcome {
@@ -65,10 +64,6 @@ export function runBatch(
   return permitting();
 }
 
-function asks({ call }: Preparation): boolean {
-  return call !== undefined && call.access.length > 0;
-}
-
 /** Answers every call of a step without running any: the batch goes beyond a limit, or the response was cut off. */
 export function refuseBatch(
   turn: TurnContext,
@@ -80,135 +75,6 @@ export function refuseBatch(
   const refused = answered('refused', text);
   turn.stage(calls.map(call => completed(turn, stepId, call, refused, 0)));
   return { endTurn: undefined, leftBehind: [] };
-}
-
-/** Prepares all calls in their order; a promise only where a schema or a tool is async. */
-function prepareAll(
-  turn: TurnContext,
-  calls: readonly RequestedCall[],
-  recorded: RecordedBatch | undefined,
-): readonly Preparation[] | Promise<readonly Preparation[]> {
-  const prepared = new Array<Preparation>(calls.length);
-  for (let index = 0; index < calls.length; index++) {
-    const call = calls[index]!;
-    const preparation = recordedAnswer(turn, call, recorded) ?? prepareCall(turn, call);
-    if (preparation instanceof Promise) return prepareRest(turn, calls, recorded, prepared, index, preparation);
-    prepared[index] = preparation;
-  }
-  return prepared;
-}
-
-/** Goes on with the preparation that is async at `index`. */
-async function prepareRest(
-  turn: TurnContext,
-  calls: readonly RequestedCall[],
-  recorded: RecordedBatch | undefined,
-  prepared: Preparation[],
-  index: number,
-  preparation: Promise<Preparation>,
-): Promise<readonly Preparation[]> {
-  prepared[index] = await inTime(turn, preparation);
-  for (let place = index + 1; place < calls.length; place++) {
-    const call = calls[place]!;
-    const next = recordedAnswer(turn, call, recorded) ?? prepareCall(turn, call);
-    prepared[place] = next instanceof Promise ? await inTime(turn, next) : next;
-  }
-  return prepared;
-}
-
-/**
- * What the journal says of a call: its result, which is used; or only its start, and then it may have taken effect, so that it runs
- * again only where its tool says that this is safe.
- */
-function recordedAnswer(
-  turn: TurnContext,
-  { callId, toolName }: RequestedCall,
-  recorded: RecordedBatch | undefined,
-): Preparation | undefined {
-  const result = recorded?.results.get(callId);
-  if (result !== undefined) return { recorded: { ...result, isError: result.outcome !== 'done' } };
-  if (recorded?.started.has(callId) !== true || turn.mode.tool(toolName)?.live.idempotent === true) return undefined;
-  return { refused: answered('interrupted', PROCESS_ENDED) };
-}
-
-const PROCESS_ENDED = 'interrupted: the process ended while it ran; it may or may not have taken effect';
-
-/** A schema or a tool that never says what it was asked does not hold the turn. */
-async function inTime(turn: TurnContext, preparation: Promise<Preparation>): Promise<Preparation> {
-  const prepared = await settleInTime(turn, preparation, timeoutMs => ({
-    refused: answered('refused', `not run: preparing it took longer than ${timeoutMs} ms`),
-  }));
-  if (prepared !== STOPPED) return prepared;
-  return { refused: answered('not_run', `not run: ${stoppedBecause(turn.interruption.cause)}`) };
-}
-
-/** Why a call was stopped or never ran, for the model. */
-function stoppedBecause(cause: InterruptionCause | undefined): string {
-  return cause?.kind === 'timed_out' ? `stopped: the turn's time of ${cause.timeoutMs} ms was over` : 'interrupted';
-}
-
-/** Asks for permission where a call wants anything, in call order; what is not allowed is answered instead. */
-async function permitAll(
-  turn: TurnContext,
-  stepId: string,
-  calls: readonly RequestedCall[],
-  prepared: readonly Preparation[],
-  recorded: RecordedBatch | undefined,
-): Promise<readonly Preparation[]> {
-  const isAsked = (index: number): boolean => recorded !== undefined && turn.hasGate(calls[index]!.callId);
-  const asking = prepared.flatMap(({ call }, index) =>
-    call !== undefined && (call.access.length > 0 || isAsked(index)) ? [index] : [],
-  );
-  if (recorded !== undefined) await withdrawGates(turn, calls, prepared);
-  if (asking.length === 0) return prepared;
-  const requests = asking.map(index => {
-    const { access, summary } = prepared[index]!.call as PreparedCall;
-    const { callId, toolName } = calls[index]!;
-    return { stepId, callId, toolName, requests: access, summary };
-  });
-  const goOn = standStill(turn);
-  const permissions = await turn.permission(requests);
-  goOn();
-  const permitted = [...prepared];
-  for (const [place, index] of asking.entries()) {
-    const permission: Permission | undefined = permissions[place];
-    if (permission?.allowed === true) {
-      if (permission.input !== undefined) permitted[index] = await prepareEdited(turn, calls[index]!, permission.input);
-      continue;
-    }
-    if (permission === undefined || permission.isInterrupted) continue; // nothing runs any more, and each says why
-    const why = `permission denied: ${cleanMessage(permission.reason)}`;
-    // A call that another process had started may not run again, but it may have taken effect.
-    const hasStarted = recorded?.started.has(calls[index]!.callId) === true;
-    permitted[index] = {
-      refused: hasStarted
-        ? answered('interrupted', `${PROCESS_ENDED}; not run again: ${why}`)
-        : answered('denied', why),
-    };
-  }
-  return permitted;
-}
-
-/** A call that another process asked for may be one that cannot be made now: its tool is gone, or takes other arguments. */
-async function withdrawGates(
-  turn: TurnContext,
-  calls: readonly RequestedCall[],
-  prepared: readonly Preparation[],
-): Promise<void> {
-  const gone = calls.filter(({ callId }, index) => prepared[index]?.refused !== undefined && turn.hasGate(callId));
-  if (gone.length > 0) await turn.withdrawGates(gone.map(({ callId }) => callId));
-}
-
-/** A call whose arguments a person changed: checked like the model's own, and its result says so. */
-async function prepareEdited(turn: TurnContext, call: RequestedCall, input: JSONValue): Promise<Preparation> {
-  const inputText = JSON.stringify(input);
-  const prepared = await inTime(turn, Promise.resolve(prepareCall(turn, { ...call, input, inputText })));
-  if (prepared.call === undefined) return prepared;
-  const forbidden = turn.forbids(prepared.call.access);
-  if (forbidden !== undefined) return { refused: answered('denied', `permission denied: ${forbidden}`) };
-  return {
-    call: { ...prepared.call, note: `Note: a person changed the arguments of this call to ${cleanMessage(inputText)}` },
-  };
 }
 
 function announce(

@@ -97,3 +97,8 @@ export function abortReason(cause: InterruptionCause): Error {
   const said = cause.reason === undefined ? '' : `: ${cause.reason}`;
   return new DOMException(`the turn was interrupted${said}`, 'AbortError');
 }
+
+/** Why a call was stopped or never ran, for the model. */
+export function stoppedBecause(cause: InterruptionCause | undefined): string {
+  return cause?.kind === 'timed_out' ? `stopped: the turn's time of ${cause.timeoutMs} ms was over` : 'interrupted';
+}
