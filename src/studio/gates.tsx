@@ -119,7 +119,7 @@ function Gate(props: {
       {form === 'edit' ? <EditForm input={input} isBusy={action.isBusy} give={give} /> : null}
       {form === 'deny' ? <DenyForm isBusy={action.isBusy} give={give} /> : null}
       <div class="gate-answers">
-        {form === undefined ? <Approvals isBusy={action.isBusy} give={give} /> : null}
+        {form === undefined ? <Approvals requests={requests} isBusy={action.isBusy} give={give} /> : null}
         <button type="button" aria-expanded={form === 'edit'} disabled={action.isBusy} onClick={() => toggle('edit')}>
           Edit…
         </button>
@@ -137,13 +137,19 @@ function Gate(props: {
 }
 
 /** They are for the call as it was asked about: beside other arguments, or a reason against it, they would be taken for something else. */
-function Approvals({ isBusy, give }: FormProps): VNode {
+function Approvals({ requests, isBusy, give }: FormProps & Pick<OpenGate, 'requests'>): VNode {
+  const always = requests.map(({ action, target }) => `${action} ${target}`).join(', ');
   return (
     <>
       <button type="button" class="primary" disabled={isBusy} onClick={() => give({ decision: 'approve' })}>
         Approve
       </button>
-      <button type="button" disabled={isBusy} onClick={() => give({ decision: 'approveAlways' })}>
+      <button
+        type="button"
+        title={`For the rest of the session: ${always}`}
+        disabled={isBusy}
+        onClick={() => give({ decision: 'approveAlways' })}
+      >
         Approve always
       </button>
     </>

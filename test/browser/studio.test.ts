@@ -81,6 +81,8 @@ describe('a turn in the studio', () => {
     await expect.poll(() => gates.count()).toBe(3);
     await expect.poll(() => rowsOf(page, 1)).toEqual(settled);
 
+    const always = 'button[title="For the rest of the session: fs.write CHANGELOG.md"]';
+    expect(await gates.locator(always).count()).toBe(2);
     const second = gates.nth(1);
     await second.getByRole('button', { name: 'Edit…' }).click();
     const field = second.getByLabel('Arguments to make the call with, as JSON');
