@@ -28,7 +28,7 @@ export interface HostOptions {
   readonly keepSessions?: number;
   /**
    * Whether inputs and turns that were taken up before this process began are started when it begins to serve: of an engine that is not durable, which has
-   * forgotten them. Default true. One process at a time may do so on a store.
+   * forgotten them. Default true. What another process that lives is in the middle of stays with it.
    */
   readonly recover?: boolean;
   /** Told of a run that failed and is tried again, of an answer that was taken and does not fit the tools of this process (`GateError`), and of what failed without anybody who waits for it. What it throws is ignored. Default: nobody is. */

@@ -66,6 +66,8 @@ async function takeMail(
     case 'mode':
       await session.setMode(content.mode).catch(ignoreRefusal);
       return true;
+    case 'knock':
+      return true;
     default:
       return false; // a newer version's: it is for a worker of that version
   }

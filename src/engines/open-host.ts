@@ -63,7 +63,16 @@ export class OpenHost implements Host {
     const watch = watchOf(store, mailbox, clock);
     this.#digests = new Digests(store);
     this.#feeds = new Feeds({ store, watch, clock });
-    const keeping = { mailbox, watch, clock, gateTimeoutMs, keepMs, keepSessions, onRefusal: parts.onError };
+    const keeping = {
+      mailbox,
+      watch,
+      clock,
+      gateTimeoutMs,
+      keepMs,
+      keepSessions,
+      onRefusal: parts.onError,
+      isOneOfSeveral: !engine.isDurable,
+    };
     this.#worker = new Worker(rig, keeping, this.#feeds, ref => engine.start(ref));
   }
 

@@ -43,7 +43,7 @@ async function bench(keepSessions = 100) {
   });
   const watch = watchOf(store, mailbox, clock);
   const times = { gateTimeoutMs: rig.gateTimeoutMs, keepMs: 100 };
-  const parts = { mailbox, watch, clock, ...times, keepSessions, onRefusal: () => {} };
+  const parts = { mailbox, watch, clock, ...times, keepSessions, onRefusal: () => {}, isOneOfSeveral: true };
   const open: typeof rig.open = options => rig.open(options);
   const worker = new Worker({ open, store: looked, clock }, parts, new Feeds({ store, watch, clock }), async () => {});
   const first = await rig.begin();

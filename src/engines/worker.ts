@@ -5,13 +5,19 @@ import type { Rig } from '../session/rig.ts';
 import type { Session } from '../session/session.ts';
 import type { RunOutcome, RunSignals, TurnRef } from './engine.ts';
 import type { Feeds, SessionFeed } from './feed.ts';
+import { isRunElsewhere } from './knock.ts';
 import { type LiveParts, LiveSession } from './live.ts';
 
 /** What a worker is told of how it keeps sessions. */
 export interface WorkerParts extends LiveParts {
   /** How many sessions without a turn stay in memory at most. */
   readonly keepSessions: number;
+  /** Whether another process may run a turn that this one is told to run, since engines of theirs do not know of each other. */
+  readonly isOneOfSeveral: boolean;
 }
+
+/** When a turn is looked at again that another process runs, in milliseconds: it may end in the middle. */
+const LOOK_AGAIN_MS = 5_000;
 
 /** A session that lives here, and what is to be ended with it. */
 interface Lodger {
@@ -33,6 +39,8 @@ export class Worker {
   /** What sends those away that have no turn: first the one whose turn ended longest ago. */
   readonly #idle = new Map<Lodger, () => void>();
   readonly #ending = new Set<Promise<void>>();
+  /** Where the journals ended of those whose turn was left here because it waits. */
+  readonly #left = new Map<string, number>();
   readonly #start: (ref: TurnRef) => Promise<void>;
   #isClosing = false;
 
@@ -67,7 +75,12 @@ export class Worker {
     let outcome: RunOutcome | undefined;
     try {
       if (this.#isClosing) return { status: 'released' };
+      if (await this.#isElsewhere(lodger.live.session)) {
+        return { status: 'waiting', gateIds: [], until: this.#rig.clock.now() + LOOK_AGAIN_MS };
+      }
+      this.#left.delete(sessionId);
       outcome = await lodger.live.run(turnId, signals);
+      if (outcome.status === 'waiting') this.#left.set(sessionId, lodger.live.session.driver.lastSeq);
       if (outcome.status === 'done') await this.#startWaiting(lodger.live.session);
       return outcome;
     } finally {
@@ -82,6 +95,12 @@ export class Worker {
     this.#isClosing = true;
     await Promise.all([...this.#lodgers].map(([sessionId, lodger]) => this.#leave(sessionId, lodger, graceMs)));
     await Promise.all(this.#ending);
+  }
+
+  /** Whether another process is in the middle of a turn of the session. What this one has left itself, and nobody touched since, is nobody's. */
+  async #isElsewhere({ id, driver }: Session): Promise<boolean> {
+    const hasTurn = driver.openTurnId !== undefined && this.#left.get(id) !== driver.lastSeq;
+    return hasTurn && this.#parts.isOneOfSeveral && isRunElsewhere(this.#parts, id);
   }
 
   /** Whoever left an input here may have ended before it had its turn started. */

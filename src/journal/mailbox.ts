@@ -21,7 +21,9 @@ export type MailContent =
   | { readonly type: 'interrupt'; readonly turnId: string; readonly reason?: string }
   /** An answer to a gate, as `session.answer` takes it. */
   | { readonly type: 'answer'; readonly gateId: string; readonly answer: JSONValue }
-  | { readonly type: 'mode'; readonly mode: string };
+  | { readonly type: 'mode'; readonly mode: string }
+  /** Asks for nothing: that it is taken up says that a process runs the session's turn. */
+  | { readonly type: 'knock' };
 
 /** One mail. What it holds can be kept as a record can. */
 export interface Mail {

@@ -147,6 +147,7 @@ const MAILS: { readonly [Type in MailContent['type']]: Fields<Extract<MailConten
   interrupt: { turnId: text, reason: optional(text) },
   answer: { gateId: text, answer: anything },
   mode: { mode: text },
+  knock: {},
 };
 
 /** What is wrong with something that should be a record, or `undefined`. One of a type that this version does not know is not looked into. */

@@ -91,6 +91,7 @@ const mails: readonly Mail[] = (
     { type: 'interrupt', turnId: 't1', reason: 'enough' },
     { type: 'answer', gateId: 'g1', answer: { decision: 'deny', reason: 'no' } },
     { type: 'mode', mode: 'quick' },
+    { type: 'knock' },
   ] as unknown as Mail['content'][]
 ).map((content, at) => ({ mailId: `m${at}`, at, content }));
 const mailTexts = fc.constantFrom(...mails).map(textOfMail);
