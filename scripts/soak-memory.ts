@@ -1,12 +1,14 @@
 /**
  * Whether a process that runs for long keeps more and more: 24 hours' worth of turns, one a second (86,400 turns of five calls each), through one process on
- * SQLite, spread over some minutes: `npm run soak:memory -- [--minutes 10] [--turns 86400] [--way rig|server]`. Prints what is held after garbage was
- * collected, and exits with 1 where the heap grew by more than 5 % after the first quarter.
+ * SQLite, spread over some minutes: `npm run soak:memory -- [--minutes 10] [--turns 86400] [--way rig|memory|server]`, where `memory` has a store in memory
+ * and deletes sessions that are over. Prints what is held after garbage was collected, and exits with 1 where the heap grew by more than 5 % after the first
+ * quarter: until then what a host keeps has come to its bounds.
  */
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { memoryStore } from 'looprig';
 import { sqliteStore } from 'looprig/sqlite';
 import { type Held, held } from '../test/soak/memory.ts';
 import { CALLS_A_TURN, type Way, workload } from '../test/soak/workload.ts';
@@ -27,7 +29,7 @@ const MOST_GROWTH = 0.05;
 
 const folder = mkdtempSync(join(tmpdir(), 'looprig-soak-'));
 const file = join(folder, 'store.db');
-const store = sqliteStore({ file });
+const store = way === 'memory' ? memoryStore() : sqliteStore({ file });
 const load = await workload(store, way);
 const measured: Held[] = [];
 const startedAt = performance.now();
@@ -49,9 +51,9 @@ try {
 
 function report({ heap, external, rss }: Held): void {
   const seconds = Math.round((performance.now() - startedAt) / 1_000);
-  const disk = megabytes(statSync(file).size);
+  const disk = way === 'memory' ? '' : `, file ${megabytes(statSync(file).size)}`;
   console.log(
-    `${String(load.turns).padStart(7)} turns ${String(seconds).padStart(5)} s: heap ${megabytes(heap)}, external ${megabytes(external)}, rss ${megabytes(rss)}, file ${disk}`,
+    `${String(load.turns).padStart(7)} turns ${String(seconds).padStart(5)} s: heap ${megabytes(heap)}, external ${megabytes(external)}, rss ${megabytes(rss)}${disk}`,
   );
 }
 
@@ -84,7 +86,7 @@ function above0(name: string, text: string): number {
 }
 
 function wayOf(text: string): Way {
-  if (text === 'rig' || text === 'server') return text;
-  console.error(`--way must be rig or server, not "${text}"`);
+  if (text === 'rig' || text === 'memory' || text === 'server') return text;
+  console.error(`--way must be rig, memory or server, not "${text}"`);
   process.exit(1);
 }

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { memoryStore } from 'looprig';
 import { sqliteStore } from 'looprig/sqlite';
 import { expect, it } from 'vitest';
 import { held } from './memory.ts';
@@ -16,10 +17,12 @@ const MOST_BYTES_A_TURN = 500;
 
 it.each<[string, Way]>([
   ['sessions of a rig that are closed', 'rig'],
+  ['sessions of a store in memory that are deleted', 'memory'],
   ['sessions of a server whose readers have left', 'server'],
 ])('%s leave nothing behind', { timeout: 120_000 }, async (_, way) => {
   const folder = mkdtempSync(join(tmpdir(), 'looprig-soak-'));
-  const store = sqliteStore({ file: join(folder, 'store.db'), synchronous: 'normal' });
+  const store =
+    way === 'memory' ? memoryStore() : sqliteStore({ file: join(folder, 'store.db'), synchronous: 'normal' });
   try {
     const load = await workload(store, way, 0);
     await load.playUntil(WARM);

@@ -21,13 +21,16 @@ export interface Workload {
   end(): Promise<void>;
 }
 
-/** How the turns are asked for: by the rig's own sessions, or over HTTP with a reader of events for each session. */
-export type Way = 'rig' | 'server';
+/**
+ * How the turns are asked for: by the rig's own sessions (`memory` is for a store in memory, and deletes them when they are over), or over HTTP with a reader
+ * of events for each session.
+ */
+export type Way = 'rig' | 'memory' | 'server';
 
 /** A workload over a store, which is the caller's. `keepMs` is how long a host keeps a session alive after its turn. */
 export async function workload(store: JournalStore, way: Way, keepMs: number = 30_000): Promise<Workload> {
   const rig = defineRig({ loops: [worker], store });
-  const player = way === 'rig' ? rigPlayer(rig) : await serverPlayer(rig, keepMs);
+  const player = way === 'server' ? await serverPlayer(rig, keepMs) : rigPlayer(rig, way === 'memory');
   let turns = 0;
   let begun = 0;
   const lane = async (until: number): Promise<void> => {
@@ -122,10 +125,10 @@ interface Player {
 /** Which turns are interrupted. */
 const isStopped = (turn: number): boolean => turn % 13 === 5;
 
-function rigPlayer(rig: Rig<readonly [typeof worker]>): Player {
+function rigPlayer(rig: Rig<readonly [typeof worker]>, deletes: boolean): Player {
   return {
     async playSession(turns, onTurn) {
-      await using session = await rig.open();
+      const session = await rig.open();
       for (let turn = 0; turn < turns; turn++) {
         const handle = session.submit(`turn ${turn}`);
         for await (const event of handle)
@@ -133,6 +136,8 @@ function rigPlayer(rig: Rig<readonly [typeof worker]>): Player {
         await handle.result;
         onTurn();
       }
+      await session.close();
+      if (deletes) await rig.delete(session.id);
     },
     async end() {},
   };
