@@ -51,7 +51,7 @@ const PRINTS: Readonly<Record<string, string>> = {
   'docs/sessions.md: Sessions and turns': 'There is nothing new.',
   'docs/structured-output.md: Structured output': '4.0 It is short and clear.',
   'docs/studio.md: Studio': 'http://127.0.0.1:',
-  'docs/telemetry.md: Telemetry': "name: 'invoke_agent agent'",
+  'docs/telemetry.md: Telemetry (2)': "name: 'invoke_agent agent'",
   'docs/testing.md: Time': 'It did not answer. 3600000',
   'docs/writing-an-engine.md: Writing an engine': 'a run ended: done',
 };
