@@ -161,6 +161,17 @@ describe('4. a required binding', () => {
     expect(log).toEqual([]);
   });
 
+  test.each([
+    { name: 'workspace', remedy: 'give the rig a folder, as defineRig({ workspace: "." }) does' },
+    { name: 'secrets', remedy: 'give the rig "secrets"' },
+    { name: 'captures', remedy: 'a rig gives it to the sessions that it opens' },
+    { name: 'database', remedy: 'give it to the rig, among its "bindings"' },
+  ])('that is missing is told with the way to give it: $name', async ({ name, remedy }) => {
+    const error = await refused([tool('edit', undefined, [name])]);
+
+    expect(error.message).toBe(`"edit" requires the binding "${name}", which is not there: ${remedy}`);
+  });
+
   test.each(['toString', 'constructor', '__proto__'])('%s is not found on the object prototype', async name => {
     expect(await refused([tool('read', undefined, [name])])).toMatchObject({ kind: 'missing_binding', binding: name });
   });

@@ -137,8 +137,16 @@ function factoryBindings(
   return Object.freeze({ ...Object.fromEntries(required), ...owner });
 }
 
+/** How a program that opens sessions by a rig gives what is missing. */
+function remedyFor(name: BindingName): string {
+  if (name === 'workspace') return 'give the rig a folder, as defineRig({ workspace: "." }) does';
+  if (name === 'secrets') return 'give the rig "secrets"';
+  if (name === 'captures' || name === 'delegation') return 'a rig gives it to the sessions that it opens';
+  return `give it to the rig, among its "bindings"`;
+}
+
 function problemWithBinding(name: BindingName, binding: unknown): string | undefined {
-  if (binding === undefined || binding === null) return 'which the bindings do not have';
+  if (binding === undefined || binding === null) return `which is not there: ${remedyFor(name)}`;
   if (name !== 'workspace') return undefined;
   let root: unknown;
   try {
