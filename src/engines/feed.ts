@@ -79,7 +79,8 @@ export class SessionFeed {
   }
 
   async #read(upTo: number): Promise<void> {
-    if (this.#hub.lastSeq >= upTo) return;
+    const { lastSeq } = this.#hub;
+    if (lastSeq >= upTo) return;
     for await (const record of this.#store.read(this.#sessionId, this.#hub.lastSeq + 1)) {
       if (record.seq > upTo) return;
       this.#hub.record(record);
@@ -88,6 +89,8 @@ export class SessionFeed {
       const said = this.#hub.textSoFar(undefined); // nobody here has heard it
       if (said !== undefined) this.#hub.emit(said as SessionEventBody);
     }
+    const isAsBefore = lastSeq > 0 && this.#hub.lastSeq === lastSeq;
+    if (isAsBefore && (await this.#store.find(this.#sessionId)) === undefined) this.#hub.end(); // it was deleted
   }
 }
 

@@ -90,6 +90,12 @@ export interface SessionHost extends AsyncDisposable {
   answer(sessionId: string, gateId: string, answer: GateAnswer): Promise<void>;
   /** Takes up the turn that a process left unfinished; gives its id. */
   resume(sessionId: string): Promise<string>;
+  /**
+   * Deletes a session for good, with its captures, its mails and the sessions of its delegates. Refused while a turn is under way, or an input waits for its
+   * turn (`SessionError` `busy`): interrupt it first. A turn that a process left unfinished, and that nobody has taken up, goes too. Who reads the
+   * session's events gets to their end.
+   */
+  delete(sessionId: string): Promise<void>;
   /** The mode of the turns from the next one on. */
   setMode(sessionId: string, mode: string): Promise<void>;
   /**

@@ -1,7 +1,7 @@
 /** The one host there is: whatever is asked goes by the journal, the mailbox and the engine, so that it is the same where the session lives here. */
 import type { LoopDefinition } from '../define/loop.ts';
 import { modesInWords } from '../define/mode.ts';
-import { GateError, SessionBusyError, SessionError } from '../errors.ts';
+import { GateError, JournalError, SessionBusyError, SessionError } from '../errors.ts';
 import type { SessionEvent } from '../events/events.ts';
 import { newId } from '../ids.ts';
 import type { Mailbox, MailContent } from '../journal/mailbox.ts';
@@ -209,6 +209,20 @@ export class OpenHost implements Host {
     return turnId;
   }
 
+  async delete(sessionId: string): Promise<void> {
+    const { rig } = this.#parts;
+    const digest = await this.#digest(sessionId).catch(error => {
+      if (JournalError.is(error) && error.kind === 'damaged') return undefined; // nobody can run it
+      throw error;
+    });
+    if (digest !== undefined && (await this.#isBusy(digest))) {
+      const what = `session ${sessionId} has a turn that is under way, or an input that waits for one`;
+      throw new SessionError('busy', `${what}: interrupt it first`);
+    }
+    await this.#worker.dismiss(sessionId);
+    await rig.delete(sessionId, { unfinished: true });
+  }
+
   async setMode(sessionId: string, mode: string): Promise<void> {
     const loop = this.#loopOf(await this.#digest(sessionId));
     if (!loop.modes.includes(mode)) {
@@ -308,15 +322,18 @@ export class OpenHost implements Host {
     const { rig, mailbox, engine } = this.#parts;
     const { sessionId } = digest;
     const isNew = await postInput({ store: rig.store, mailbox, now: () => rig.clock.now() }, digest, content);
-    const now = await this.#digests.get(sessionId);
+    const now = await this.#requireStillThere(sessionId);
     if (isNew || !now.inputs.has(turnId) || now.isOpen(turnId)) await engine.start({ sessionId, turnId });
     if (now.turnId !== undefined && now.turnId !== turnId) await engine.wake({ sessionId, turnId: now.turnId });
     return Object.freeze({ turnId, isNew });
   }
 
-  #post(sessionId: string, mailId: string, content: MailContent): Promise<boolean> {
+  async #post(sessionId: string, mailId: string, content: MailContent): Promise<boolean> {
     const { mailbox, rig } = this.#parts;
-    return mailbox.post(sessionId, Object.freeze({ mailId, at: rig.clock.now(), content: Object.freeze(content) }));
+    const mail = Object.freeze({ mailId, at: rig.clock.now(), content: Object.freeze(content) });
+    const isNew = await mailbox.post(sessionId, mail);
+    await this.#requireStillThere(sessionId);
+    return isNew;
   }
 
   /** The turn that is to be interrupted: one that runs or waits, also for its beginning. */
@@ -330,6 +347,22 @@ export class OpenHost implements Host {
       if (!isOver && (given === undefined || given === id)) return id;
     }
     return given === undefined ? [...digest.waiting.keys()][0] : undefined;
+  }
+
+  /** Whether something is to be done in the session that somebody will do. */
+  async #isBusy(digest: SessionDigest): Promise<boolean> {
+    const turnId = await this.#openTurn(digest, undefined);
+    if (turnId === undefined) return false;
+    return turnId !== digest.turnId || this.#isUnderWay({ sessionId: digest.sessionId, turnId });
+  }
+
+  /** A mail that came as its session was deleted goes too: nobody would take it up. */
+  async #requireStillThere(sessionId: string): Promise<SessionDigest> {
+    const { store } = this.#parts.rig;
+    return this.#digests.get(sessionId).catch(async error => {
+      if (SessionError.is(error) && error.kind === 'unknown_session') await store.delete(sessionId, 0);
+      throw error;
+    });
   }
 
   async #isUnderWay(ref: TurnRef): Promise<boolean> {

@@ -17,7 +17,7 @@ export function watchOf(store: JournalStore, mailbox: Mailbox, clock: Clock): Wa
       const [stored, mails] = await Promise.all([store.find(sessionId), mailbox.read(sessionId)]);
       const ids = JSON.stringify(mails.map(({ mailId }) => mailId));
       const hasMails = ids !== lastMails && mails.length > 0;
-      const hasRecords = (stored?.lastSeq ?? 0) > lastSeq;
+      const hasRecords = (stored?.lastSeq ?? 0) !== lastSeq; // also where it was deleted
       lastSeq = stored?.lastSeq ?? 0;
       lastMails = ids;
       if (hasRecords && !isOver) listener('records');

@@ -1,6 +1,6 @@
 /** Runs turns in this process: opens their sessions, keeps those that may be needed again soon, and leaves all of them at its end. */
 import type { TimerHandle } from '../clock.ts';
-import { SessionError } from '../errors.ts';
+import { SessionBusyError, SessionError } from '../errors.ts';
 import type { Rig } from '../session/rig.ts';
 import type { Session } from '../session/session.ts';
 import type { RunOutcome, RunSignals, TurnRef } from './engine.ts';
@@ -71,7 +71,10 @@ export class Worker {
   async run({ sessionId, turnId }: TurnRef, signals: RunSignals): Promise<RunOutcome> {
     if (this.#isClosing) return { status: 'released' };
     const lodger = await this.#take(sessionId);
-    if (lodger === undefined) return { status: 'done' }; // there is no such session
+    if (lodger === undefined) {
+      await this.#rig.store.delete(sessionId, 0); // what was posted as it was deleted
+      return { status: 'done' };
+    }
     let outcome: RunOutcome | undefined;
     try {
       if (this.#isClosing) return { status: 'released' };
@@ -88,6 +91,14 @@ export class Worker {
       if (outcome?.status === 'done' && !this.#isClosing) this.#keep(sessionId, lodger);
       else await this.#leave(sessionId, lodger, 0);
     }
+  }
+
+  /** Leaves a session of which no turn runs here. Throws `SessionError` `busy` where one does. */
+  async dismiss(sessionId: string): Promise<void> {
+    const lodger = this.#lodgers.get(sessionId);
+    if (lodger === undefined) return;
+    if (lodger.isRunning && lodger.leaving === undefined) throw new SessionBusyError();
+    await this.#leave(sessionId, lodger, 0);
   }
 
   /** Leaves all sessions: calls and responses that are under way may end within the time. */

@@ -48,7 +48,7 @@ export interface RouteCall<Body = unknown> {
 
 /** One route. */
 export interface Route<Body = unknown> {
-  readonly method: 'GET' | 'POST' | 'PUT';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** With `{name}` for what is an id. */
   readonly path: string;
   /** Its name in the description. */

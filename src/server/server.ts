@@ -162,7 +162,7 @@ class HostServer implements Server {
     headers.set('access-control-expose-headers', GIVEN_HEADERS);
     if (request.method !== 'OPTIONS') return;
     headers.set('access-control-allow-headers', TAKEN_HEADERS);
-    headers.set('access-control-allow-methods', 'GET, POST, PUT');
+    headers.set('access-control-allow-methods', 'GET, POST, PUT, DELETE');
   }
 }
 

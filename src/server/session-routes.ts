@@ -63,6 +63,16 @@ const findSession = route({
   handle: async ({ param }, { host }) => json(await host.find(param('session'))),
 });
 
+const deleteSession = route({
+  ...{ method: 'DELETE', path: '/v1/sessions/{session}', id: 'deleteSession', summary: 'Deletes a session for good' },
+  answers: { 204: { description: 'It is gone, with its large results and the sessions of its delegates.' } },
+  errors: [404, 409],
+  async handle({ param }, { host }) {
+    await host.delete(param('session'));
+    return answer(null, undefined, 204);
+  },
+});
+
 const submit = route({
   ...{ method: 'POST', path: '/v1/sessions/{session}/turns', id: 'submit', summary: 'Answers an input with a turn' },
   headers: { 'Idempotency-Key': KEY },
@@ -150,7 +160,7 @@ const getCapture = route({
 
 /** What the server can do with sessions, but for what stays open. */
 export const SESSION_ROUTES: readonly Route[] = [
-  ...[listLoops, listSessions, beginSession, findSession, submit, steer, interrupt, resume, setMode],
+  ...[listLoops, listSessions, beginSession, findSession, deleteSession, submit, steer, interrupt, resume, setMode],
   ...[answerGate, getCapture],
 ];
 

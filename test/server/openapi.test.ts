@@ -68,7 +68,7 @@ describe('docs/server.md', () => {
   const text = readFileSync(new URL('../../docs/server.md', import.meta.url), 'utf8');
 
   it('has every route in its table, and no other', () => {
-    const rows = [...text.matchAll(/^\| ((?:`(?:GET|POST|PUT) [^`]+`(?:, )?)+) \|/gm)].flatMap(([, cell = '']) =>
+    const rows = [...text.matchAll(/^\| ((?:`(?:GET|POST|PUT|DELETE) [^`]+`(?:, )?)+) \|/gm)].flatMap(([, cell = '']) =>
       cell.split(', '),
     );
     const told = rows.map(cell =>

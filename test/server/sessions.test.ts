@@ -45,6 +45,41 @@ async function withSession(
   await events.return(undefined);
 }
 
+describe('sessions over HTTP', () => {
+  it('are deleted, but for one whose turn is under way, and listed a page at a time', async () => {
+    await using served = hostOf([WRITES('a'), { text: 'Done.' }]);
+    await using server = await serve(served.host);
+    const { client } = server;
+    const ids = [await client.begin(), await client.begin(), await client.begin()];
+    const first = await client.ask('GET', '/v1/sessions?limit=2');
+    expect(first.body.sessions.map(({ sessionId }: { sessionId: string }) => sessionId)).toEqual([ids[2], ids[1]]);
+    const { place } = first.body.sessions[1];
+    const rest = await client.ask('GET', `/v1/sessions?limit=2&after=${encodeURIComponent(place)}`);
+    expect(rest.body.sessions).toMatchObject([{ sessionId: ids[0] }]);
+    expect(await client.ask('GET', '/v1/sessions?after=x')).toMatchObject({
+      status: 422,
+      body: { error: { kind: 'invalid_place' } },
+    });
+    const path = `/v1/sessions/${ids[1]}`;
+    expect(await client.ask('DELETE', path)).toMatchObject({ status: 204 });
+    for (const method of ['DELETE', 'GET'])
+      expect(await client.ask(method, path)).toMatchObject({
+        status: 404,
+        body: { error: { kind: 'unknown_session' } },
+      });
+    expect((await client.ask('GET', '/v1/sessions')).body.sessions).toHaveLength(2);
+    const busy = `/v1/sessions/${ids[0]}`;
+    const events = messagesOf(await client.raw('GET', `${busy}/events`));
+    await client.ask('POST', `${busy}/turns`, { input: 'Go.' });
+    await readUntil(events, ({ data }) => data?.type === 'gate.opened');
+    expect(await client.ask('DELETE', busy)).toMatchObject({ status: 409, body: { error: { kind: 'busy' } } });
+    await client.ask('POST', `${busy}/interrupt`, {});
+    await readUntil(events, isTurnEnd);
+    await expect.poll(async () => (await client.ask('DELETE', busy)).status).toBe(204);
+    await readUntil(events, () => false); // the stream ends
+  });
+});
+
 describe('a session over HTTP', () => {
   it('is begun, answers, and is found and listed', async () => {
     await using served = hostOf([{ text: 'Hello.' }]);

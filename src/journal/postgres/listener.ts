@@ -114,7 +114,7 @@ export class Listener {
     const [key, lastSeq, lastMail] = [String(row.key), Number(row.last_seq ?? 0), Number(row.last_mail ?? 0)];
     const known = this.#known.get(key);
     this.#known.set(key, { lastSeq, lastMail: Math.max(lastMail, known?.lastMail ?? 0) });
-    if (lastSeq > (known?.lastSeq ?? 0)) this.#ears.tell(key, 'records');
+    if (lastSeq !== (known?.lastSeq ?? 0)) this.#ears.tell(key, 'records');
     if (lastMail > (known?.lastMail ?? 0)) this.#ears.tell(key, 'mails');
   }
 
