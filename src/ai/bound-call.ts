@@ -12,7 +12,7 @@ import type {
   ToolReturn,
 } from '../index.ts';
 import type { JSONValue } from '../model/model.ts';
-import { asToolResult, messageOf, resultOf } from '../run/result.ts';
+import { asToolResult, messageOf, overdueTexts, resultOf, type StoppedTexts, stoppedTexts } from '../run/result.ts';
 import type { Exclusion } from './exclusion.ts';
 import { errorText, plainValue } from './output-value.ts';
 
@@ -90,18 +90,15 @@ export class BoundCall {
     const { clock, limits } = this.#place;
     const { promise: stopped, reject } = Promise.withResolvers<never>();
     let failure: CallFailure | undefined;
-    const stop = (reason: unknown, why: string, begun: string): void => {
-      const held = `${why} while a middleware held the call: the tool was not run`;
+    const stop = (reason: unknown, { begun, held }: StoppedTexts): void => {
       failure = new CallFailure(this.#hasBegun ? begun : held);
       this.#controller.abort(reason);
       reject(failure);
     };
     const ms = Math.min(this.#tool.live.timeoutMs ?? Number.POSITIVE_INFINITY, limits.callTimeoutMs);
-    const why = `timed out after ${ms} ms`;
-    const begun = `${why}: it may still be running, and may or may not have taken effect`;
-    const overdue = () => stop(new DOMException(`${name} ran longer than ${ms} ms`, 'TimeoutError'), why, begun);
+    const overdue = () => stop(new DOMException(`${name} ran longer than ${ms} ms`, 'TimeoutError'), overdueTexts(ms));
     const timer = ms === Number.POSITIVE_INFINITY ? undefined : clock.setTimer(overdue, ms);
-    const abort = () => stop(this.#outer?.reason, 'interrupted', 'interrupted; it may or may not have taken effect');
+    const abort = () => stop(this.#outer?.reason, stoppedTexts('interrupted'));
     this.#outer?.addEventListener('abort', abort);
     try {
       return await Promise.race([this.#execute(), stopped]);

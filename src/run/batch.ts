@@ -27,7 +27,7 @@ import { asks, permitAll } from './permit.ts';
 import { type Preparation, prepareAll } from './prepare.ts';
 import { digestOf, type RepeatWatch } from './repeat.ts';
 import { hasNoArguments, type RequestedCall } from './response.ts';
-import { outputText, withLine } from './result.ts';
+import { outputText, overdueTexts, type StoppedTexts, stoppedTexts, withLine } from './result.ts';
 import { type RecordedBatch, type RecordedResult, shownOf } from './resume.ts';
 import { WaitingCalls } from './standstill.ts';
 
@@ -119,15 +119,8 @@ export function askedOf(call: Pick<RequestedCall, 'input' | 'inputText'>): unkno
 }
 
 /** What a stopped call comes to. Of a tool that had begun nothing is known; one that a middleware still held did nothing. */
-function stoppedResults(
-  outcome: 'interrupted' | 'timed_out',
-  why: string,
-  begun = `${why}; it may or may not have taken effect`,
-): StoppedResults {
-  return {
-    begun: answered(outcome, begun),
-    held: answered(outcome, `${why} while a middleware held the call: the tool was not run`),
-  };
+function stoppedResults(outcome: 'interrupted' | 'timed_out', { begun, held }: StoppedTexts): StoppedResults {
+  return { begun: answered(outcome, begun), held: answered(outcome, held) };
 }
 
 /** One call's place in the batch. */
@@ -208,7 +201,7 @@ class BatchRun implements CallOwner {
   #fail(error: unknown): void {
     this.#off?.();
     const reason = error instanceof Error ? error : new Error('the journal failed');
-    const stopped = stoppedResults('interrupted', 'interrupted');
+    const stopped = stoppedResults('interrupted', stoppedTexts('interrupted'));
     for (const slot of this.#slots) slot.running?.abort(reason, stopped);
     this.#done.reject(error);
   }
@@ -282,9 +275,7 @@ class BatchRun implements CallOwner {
 
   #timeOut(slot: Slot, running: RunningCall, timeoutMs: number): void {
     const reason = new DOMException(`${slot.request.toolName} ran longer than ${timeoutMs} ms`, 'TimeoutError');
-    const why = `timed out after ${timeoutMs} ms`;
-    const begun = `${why}: it may still be running, and may or may not have taken effect`;
-    running.abort(reason, stoppedResults('timed_out', why, begun));
+    running.abort(reason, stoppedResults('timed_out', overdueTexts(timeoutMs)));
     running.answerForTool();
   }
 
@@ -292,7 +283,7 @@ class BatchRun implements CallOwner {
   #stop(cause: InterruptionCause): void {
     const why = stoppedBecause(cause);
     const reason = abortReason(cause);
-    const stopped = stoppedResults(cause.kind, why);
+    const stopped = stoppedResults(cause.kind, stoppedTexts(why));
     const running: Slot[] = [];
     this.#slots.forEach((slot, index) => {
       if (slot.isAnswered) return;

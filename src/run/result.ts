@@ -98,6 +98,28 @@ export function errorResult(text: string): ModelResult {
   return { output: Object.freeze({ type: 'error-text', value: text }), isError: true, endTurn: false };
 }
 
+/** What a call is answered with that was stopped: one whose tool had begun, or one that a middleware still held. */
+export interface StoppedTexts {
+  readonly begun: string;
+  readonly held: string;
+}
+
+/** Of a call that is waited for after it was stopped. `why` begins the sentence. */
+export function stoppedTexts(why: string): StoppedTexts {
+  return { begun: `${why}; it may or may not have taken effect`, held: heldText(why) };
+}
+
+/** Of a call that was given up when its time was over. */
+export function overdueTexts(timeoutMs: number): StoppedTexts {
+  const why = `timed out after ${timeoutMs} ms`;
+  const begun = `${why}: it may still be running, and may or may not have taken effect`;
+  return { begun, held: heldText(why) };
+}
+
+function heldText(why: string): string {
+  return `${why} while a middleware held the call: the tool was not run`;
+}
+
 /** The text of a result, to compare and to show. */
 export function outputText(output: ToolResultOutput): string {
   switch (output.type) {

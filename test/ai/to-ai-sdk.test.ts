@@ -15,6 +15,7 @@ import {
   defineTool,
   type LoopOptions,
   type ToolDefinition,
+  type ToolMiddleware,
   toolError,
   toolResult,
 } from 'looprig';
@@ -180,6 +181,41 @@ describe('toAISDK', () => {
     expect(slow.runs[1]?.aborted).toBe(true);
     await expect(execute?.({}, options)).rejects.toThrow('left');
     expect(slow.count).toBe(2);
+  });
+
+  it('says of a call that a middleware still held that its tool was not run, and does not run it later', async () => {
+    const clock = manualClock();
+    const it = scriptedTool('it', { timeoutMs: 50 });
+    const late: ToolMiddleware = async (_, next) => {
+      await new Promise<void>(resolve => clock.setTimer(resolve, 200));
+      return next();
+    };
+    await using bound = await bind([it.definition], { middlewares: [late] });
+    const told = one(toAISDK(bound, { clock }), {});
+    await clock.runUntil(told);
+    expect(await told).toEqual({
+      type: 'error-text',
+      value: 'timed out after 50 ms while a middleware held the call: the tool was not run',
+    });
+    await clock.advance(1_000);
+    expect(it.count).toBe(0);
+  });
+
+  it('a tool whose abort listener throws ends no process', async () => {
+    const clock = manualClock();
+    const it = scriptedTool('it', {
+      timeoutMs: 50,
+      returns: (_, call) => {
+        call.signal.addEventListener('abort', () => {
+          throw new Error('no way to stop');
+        });
+        return new Promise(() => {});
+      },
+    });
+    await using bound = await bind([it.definition]);
+    const told = one(toAISDK(bound, { clock }), {});
+    await clock.runUntil(told);
+    expect(await told).toMatchObject({ value: expect.stringContaining('may or may not have taken effect') });
   });
 
   it('keeps calls apart that are sequential or work on one thing', async () => {
