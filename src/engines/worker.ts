@@ -62,6 +62,11 @@ export class Worker {
     return this.#lodgers.size;
   }
 
+  /** Of how many sessions it knows that their turn was left here because it waits. */
+  get left(): number {
+    return this.#left.size;
+  }
+
   /** The session whose turn runs here, if one does. */
   find(sessionId: string): Session | undefined {
     const lodger = this.#lodgers.get(sessionId);
@@ -72,6 +77,7 @@ export class Worker {
     if (this.#isClosing) return { status: 'released' };
     const lodger = await this.#take(sessionId);
     if (lodger === undefined) {
+      this.#left.delete(sessionId);
       await this.#rig.store.delete(sessionId, 0); // what was posted as it was deleted
       return { status: 'done' };
     }
@@ -83,7 +89,7 @@ export class Worker {
       }
       this.#left.delete(sessionId);
       outcome = await lodger.live.run(turnId, signals);
-      if (outcome.status === 'waiting') this.#left.set(sessionId, lodger.live.session.driver.lastSeq);
+      if (outcome.status === 'waiting') this.#noteLeft(lodger.live.session);
       if (outcome.status === 'done') await this.#startWaiting(lodger.live.session);
       return outcome;
     } finally {
@@ -112,6 +118,11 @@ export class Worker {
   async #isElsewhere({ id, driver }: Session): Promise<boolean> {
     const hasTurn = driver.openTurnId !== undefined && this.#left.get(id) !== driver.lastSeq;
     return hasTurn && this.#parts.isOneOfSeveral && isRunElsewhere(this.#parts, id);
+  }
+
+  /** An engine that is told of all processes may have the turn go on elsewhere, and this one would never forget it. */
+  #noteLeft({ id, driver }: Session): void {
+    if (this.#parts.isOneOfSeveral) this.#left.set(id, driver.lastSeq);
   }
 
   /** Whoever left an input here may have ended before it had its turn started. */
