@@ -20,7 +20,7 @@ import { isWatched } from './views.ts';
 export async function chatCommand(options: ChatOptions, host: Host, secrets: SecretFilter): Promise<CommandEnd> {
   const { session: given } = options;
   const work = await (given === undefined
-    ? openNew({ ...options, prompt: '' }, host, secrets, 'with its first input')
+    ? openNew({ ...options, prompt: '' }, host, secrets)
     : openStored(given, options, host, secrets));
   if (host.stop.aborted) return STOPPED;
   const file = work.kept?.place && `${work.kept.place.file}.history`;

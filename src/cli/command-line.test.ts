@@ -36,6 +36,19 @@ describe('help', () => {
     for (const line of printed(name, '--help').split('\n')) expect(line.length).toBeLessThanOrEqual(80);
   });
 
+  it.each(['', ...names])(
+    'of %j fits a window of 40 columns, but for what is typed as it stands, and the notes below',
+    name => {
+      const order = readCommandLine(name === '' ? ['--help'] : [name, '--help'], { version: '1.2.3', columns: 40 });
+      const [, list = ''] = (order.command === 'print' ? order.text : '').split(/^(?=Arguments:|Options:|What it)/m);
+      expect(list).not.toBe('');
+      const rows = list.split(/\n\n(?=The answer|In it|Exit status|Examples)/, 1)[0]?.split('\n') ?? [];
+      for (const row of rows.filter(row => row.trim().includes(' ') && !row.startsWith('  answer '))) {
+        expect(row.length, row).toBeLessThanOrEqual(40);
+      }
+    },
+  );
+
   it('is the same by each of its names', () => {
     expect(printed('help', 'run')).toBe(printed('run', '--help'));
     expect(printed('run', '-h')).toBe(printed('run', '--help'));
@@ -72,6 +85,7 @@ describe('commands', () => {
     [['resume', 'a', 'b'], 'looprig resume takes one session, and there are 2 words: name one'],
     [['sessions', '--limit', '0'], '--limit must be a whole number from 1, not "0"'],
     [['sessions', '--limit', '1', '--limit', '2'], '--limit is given twice: give it once'],
+    [['help', 'shwo'], 'there is no command "shwo": "looprig --help" lists them'],
     [['shwo'], 'there is no command "shwo": did you mean show? ("looprig --help" lists them)'],
     [
       ['answer', 'a', 'b', 'c', 'yes'],

@@ -104,6 +104,7 @@ function explain({ code, message }: CommanderError, command: Command): string {
   const advice = similar === undefined ? `"${help}" lists them` : `did you mean ${similar}? ("${help}" lists them)`;
   switch (code) {
     case 'commander.help':
+      if (command.args[1] !== undefined) return `there is no command "${command.args[1]}": ${advice}`;
       return 'there is no command: "looprig run" works on a folder, "looprig --help" says more';
     case 'commander.unknownCommand':
       return `there is no command "${named}": ${advice}`;

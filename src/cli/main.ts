@@ -33,6 +33,15 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 process.stderr.on('error', () => {}); // nobody is told of the progress then; the answer still comes
 
+// Where nothing is left to wait for, Node ends, whatever is awaited still.
+const gaveUp = (): void => {
+  process.stderr.write(
+    'looprig: it cannot go on: something is awaited that never settles, as may be at the top of a configuration, or in a tool\n',
+  );
+  process.exit(EXIT.failed);
+};
+process.once('beforeExit', gaveUp);
+
 const end = await runProgram(process.argv.slice(2), {
   env: process.env,
   stdin: process.stdin,
@@ -45,5 +54,6 @@ const end = await runProgram(process.argv.slice(2), {
     taker = given;
   },
 });
+process.off('beforeExit', gaveUp);
 process.exitCode = end.exitStatus === EXIT.interrupted ? stoppedStatus : end.exitStatus;
 if (end.isLeftRunning) process.exit();

@@ -17,7 +17,7 @@ import { lastSpoken } from './last-spoken.ts';
 import { lateStore } from './late-store.ts';
 import { loadLoopFile } from './loop-file.ts';
 import { type Approval, NO_TURN_OPTIONS, type RunOptions, type TurnOptions } from './options.ts';
-import { keepSettings, readSettings, settle } from './run-settings.ts';
+import { keepSettings, makeRunsFolder, readSettings, settle } from './run-settings.ts';
 import type { SecretFilter } from './secrets.ts';
 import { findSession, shortId } from './session-ids.ts';
 import { lockSession } from './session-lock.ts';
@@ -76,13 +76,8 @@ export async function findStored(
   };
 }
 
-/** Makes the agent and opens a new session, which is kept now or not before something is said in it. Throws `UsageError` for what cannot be done as asked. */
-export async function openNew(
-  options: RunOptions,
-  host: Host,
-  secrets: SecretFilter,
-  isKept: 'at once' | 'with its first input' = 'at once',
-): Promise<OpenSession> {
+/** Makes the agent and opens a new session, which is kept from its first input on. Throws `UsageError` for what cannot be done as asked. */
+export async function openNew(options: RunOptions, host: Host, secrets: SecretFilter): Promise<OpenSession> {
   const agent = await agentFor(settle(options, {}), options, host, secrets);
   if (options.prompt === undefined && agent.defaultPrompt === undefined) throw noPrompt();
   const approval = approvalOf(options, agent, host);
@@ -97,13 +92,10 @@ export async function openNew(
   const keptAt = ({ id }: Session): Kept => ({
     ...{ sessionId: id, shown: shortId(id, []), storeArgument: again, place },
   });
-  if (isKept === 'with its first input') {
-    const work = await workOn(parts, lateStore(store, keep), keptAt);
-    await store.find(work.session.id); // what is wrong with the store is told before somebody writes for it
-    return work;
-  }
-  const work = await workOn(parts, store, keptAt);
-  await keep(work.session.id);
+  const work = await workOn(parts, lateStore(store, keep), keptAt);
+  // What is wrong with the store is told before somebody writes for it.
+  await store.find(work.session.id);
+  if (place !== undefined) await makeRunsFolder(place);
   return work;
 }
 

@@ -2,10 +2,13 @@
  * What a session was run with, kept beside the store: a journal knows neither the folder nor the model, and a turn that is taken up days later
  * must work in the same folder. Only this program's sessions have it.
  */
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { access, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { codeOf } from './error-code.ts';
 import type { ReasoningLevel, TurnOptions } from './options.ts';
 import type { StorePlace } from './store-place.ts';
+import { UsageError } from './usage-error.ts';
 
 /** What holds for a session until something else is said. */
 export interface RunSettings {
@@ -78,13 +81,28 @@ export async function keepSettings(
     workspace: workspace === undefined ? undefined : resolve(workspace),
   };
   const text = JSON.stringify({ ...settings, ...absolute });
-  await writeFile(draft, `${text}\n`, { mode: 0o600 });
-  await rename(draft, file);
+  await writing(place, async () => {
+    await writeFile(draft, `${text}\n`, { mode: 0o600 });
+    await rename(draft, file);
+  });
 }
 
-/** Makes the folder, for this user alone. */
+/** Makes the folder, for this user alone. Throws `UsageError` where nothing can be written in it. */
 export async function makeRunsFolder(place: StorePlace): Promise<void> {
-  await mkdir(runsFolder(place), { recursive: true, mode: 0o700 });
+  const folder = runsFolder(place);
+  await writing(place, async () => {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await access(folder, constants.W_OK);
+  });
+}
+
+async function writing(place: StorePlace, write: () => Promise<void>): Promise<void> {
+  try {
+    await write();
+  } catch (cause) {
+    const which = `${runsFolder(place)}, where a store has what its sessions are run with`;
+    throw new UsageError(`${which}, cannot be written (${codeOf(cause)}): it must be a folder of yours`, { cause });
+  }
 }
 
 /** The file of one session. Ids are of other programs too, so that they are made safe as names. */

@@ -19,8 +19,8 @@ export class EventHub {
   #readerList: readonly EventReader<SessionEvent>[] | undefined;
   readonly #observers: readonly ((event: SessionEvent) => void)[];
   #lastSeq: number;
-  /** The text of the response that is under way, as far as it was shown. */
-  #said: { readonly turnId: string; readonly stepId: string; text: string } | undefined;
+  /** The text of the response that is under way, as far as it was shown; of one that is recorded, the number of its record. */
+  #said: { readonly turnId: string; readonly stepId: string; text: string; readonly seq?: number } | undefined;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 
@@ -62,15 +62,16 @@ export class EventHub {
   textSoFar(turnId: string | undefined): SessionEvent | undefined {
     const said = this.#said;
     if (said === undefined || said.text === '' || (turnId !== undefined && turnId !== said.turnId)) return undefined;
-    return this.#made({ type: 'text.delta', ...said, isWhole: true });
+    const { seq = this.#lastSeq, ...text } = said;
+    return Object.freeze({ ...this.#made({ type: 'text.delta', ...text, isWhole: true }), seq });
   }
 
   /** A response that is recorded and not yet part of the history was shown only in passing; one that is void was not said. */
   #noteSaid(record: JournalRecord): void {
     switch (record.type) {
       case 'step.responded': {
-        const { turnId, stepId, message } = record;
-        this.#said = { turnId, stepId, text: textOf(message) };
+        const { turnId, stepId, message, seq } = record;
+        this.#said = { turnId, stepId, text: textOf(message), seq };
         break;
       }
       case 'step.started':

@@ -103,6 +103,19 @@ describe('a reader', () => {
     expect(types.slice(-2)).toEqual(['events.dropped', 'turn.interrupted']);
   });
 
+  it('that comes late is told the text of a response before what its calls ask', async () => {
+    const { hub, start, step, write, end } = openHub();
+    start();
+    step();
+    const finishReason = { unified: 'tool-calls', raw: undefined };
+    const ofStep = { turnId: 't', stepId: 't.1' };
+    write({ type: 'step.responded', ...ofStep, message: message('I ask.', ['c']), finishReason, usage: NO_USAGE });
+    write({ type: 'gate.opened', ...ofStep, gateId: 'g', callId: 'c', toolName: 'tool', requests: [] });
+    const late = hub.subscribe(0, 't');
+    end();
+    expect(await all(late)).toEqual(['turn.started', 'step.started', 'text.delta', 'gate.opened', 'turn.interrupted']);
+  });
+
   it('of one turn gets nothing of another, and ends with its turn', async () => {
     const { hub, start, end } = openHub();
     const reader = hub.subscribe(0, 'b');

@@ -1,5 +1,5 @@
 /** Which session `last` means, and what a conversation leaves in which nothing was said. */
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -82,6 +82,27 @@ describe('a conversation', () => {
     const { status, stdout, stderr } = await talk('', '--store', folder).catch(error => error);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr.split('\n')).toHaveLength(2);
+  });
+});
+
+describe('what stands beside a store', () => {
+  it.each([
+    ['run', 'more'],
+    ['run', 'more', '--session', 'last'],
+    ['chat'],
+    ['chat', '--session', 'last'],
+    ['resume', 'last'],
+    ['answer', 'last', 'yes'],
+  ])('is said to be unusable with one sentence, and nothing is begun: %s %s', async (...args) => {
+    await looprig('run', 'hello');
+    await rm(`${file}.runs`, { recursive: true });
+    await writeFile(`${file}.runs`, 'no folder');
+    const { status, stdout, stderr } = await looprig(...args);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(stderr).toBe(
+      `looprig: ${file}.runs, where a store has what its sessions are run with, cannot be written (EEXIST): it must be a folder of yours\n`,
+    );
+    expect(await sessions()).toMatchObject([{ title: 'hello', turns: 1 }]);
   });
 });
 

@@ -238,6 +238,24 @@ describe('a file that cannot be used is one sentence with its place', () => {
   });
 });
 
+it('a file that awaits what never comes ends the program with one sentence', async () => {
+  const file = join(
+    await configured('awaits', 'await new Promise(() => {});\nexport default {};'),
+    'looprig.config.ts',
+  );
+  for (const command of [
+    ['check', file],
+    ['run', 'go', '--loop', file],
+    ['serve', '--loop', file],
+  ]) {
+    const { status, stdout, stderr } = await runProgram(command);
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    expect(stderr).toBe(
+      'looprig: it cannot go on: something is awaited that never settles, as may be at the top of a configuration, or in a tool\n',
+    );
+  }
+});
+
 describe('looprig check', () => {
   it('tells tools, modes and limits, and asks no model', async () => {
     const shop = await configured(
