@@ -93,6 +93,9 @@ const READERS: Readonly<Record<string, Reader>> = {
 const METHODS: Readonly<Record<string, Reader>> = {
   'rig.open': optional({ resume: 'manual' }, options => rig.open(options)),
   'rig.sessions': optional({ limit: 1 }, options => rig.sessions(options)),
+  'rig.delete': optional({ unfinished: true }, async options => {
+    await rig.delete(await rig.begin(), options);
+  }),
   'session.submit': optional({ queue: 'queue' }, async options => (await rig.open()).submit('Go.', options)),
   'session.run': optional({ queue: 'queue' }, async options => (await rig.open()).run('Go.', options)),
   'session.steer': optional({ limits: {} }, async options => (await rig.open()).steer('Go.', options)),
@@ -108,6 +111,7 @@ const OTHERS: readonly string[] = [
   ...['mailOfText', 'recordsOfText', 'requireGapFree', 'textOfMail', 'textOfRecords'],
   ...['assertPaired', 'collect', 'engineKitLoops', 'faultyStore', 'forever', 'manualClock', 'recordedTools'],
   ...['scriptedModel', 'standInTools'],
+  ...['deletedMeanwhile', 'invalidPlace', 'summariseSession'],
 ];
 
 async function refusalOf({ read }: Reader, options: unknown): Promise<unknown> {
