@@ -14,9 +14,13 @@ export interface FeedParts {
   readonly store: JournalStore;
   readonly watch: WatchStore;
   readonly clock: Clock;
+  /** Told of a journal, or of a live session, that could not be read. */
+  readonly onError: (error: unknown) => void;
 }
 
 export class SessionFeed {
+  readonly #onError: (error: unknown) => void;
+  #isOver = false;
   readonly #store: JournalStore;
   readonly #sessionId: string;
   readonly #hub: EventHub;
@@ -27,7 +31,8 @@ export class SessionFeed {
   users = 0;
   readonly #contexts = new Contexts();
 
-  constructor({ store, watch, clock }: FeedParts, sessionId: string, loopId: string) {
+  constructor({ store, watch, clock, onError }: FeedParts, sessionId: string, loopId: string) {
+    this.#onError = onError;
     this.#store = store;
     this.#sessionId = sessionId;
     const source = { sessionId, loopId, read: (fromSeq: number) => store.read(sessionId, fromSeq) };
@@ -47,18 +52,19 @@ export class SessionFeed {
   }
 
   /** Tells what a session that lives in this process tells, until it is released. Never rejects. */
-  async follow(reader: EventReader<SessionEvent>): Promise<void> {
+  async follow(reader: AsyncIterable<SessionEvent>): Promise<void> {
     this.#live += 1;
     try {
       for await (const event of reader) await this.#take(event);
-    } catch {
-      // Its journal cannot be read; whoever reads here is told so too.
+    } catch (error) {
+      this.#onError(error); // its journal cannot be read; whoever reads here is told so too
     }
     this.#live -= 1;
     if (this.#live === 0) await this.#readOn(Number.POSITIVE_INFINITY);
   }
 
   end(): void {
+    this.#isOver = true;
     this.#stopWatching();
     this.#hub.end();
   }
@@ -74,7 +80,11 @@ export class SessionFeed {
 
   /** Shows the records up to this one. A failure is told to whoever reads from the journal next; the next news tries again. */
   #readOn(upTo: number): Promise<void> {
-    this.#reading = this.#reading.then(() => this.#read(upTo)).catch(() => {});
+    this.#reading = this.#reading
+      .then(() => this.#read(upTo))
+      .catch(error => {
+        if (!this.#isOver) this.#onError(error);
+      });
     return this.#reading;
   }
 

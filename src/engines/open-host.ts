@@ -62,7 +62,7 @@ export class OpenHost implements Host {
     );
     const watch = watchOf(store, mailbox, clock);
     this.#digests = new Digests(store);
-    this.#feeds = new Feeds({ store, watch, clock });
+    this.#feeds = new Feeds({ store, watch, clock, onError: error => parts.onError(error, undefined) });
     const keeping = {
       mailbox,
       watch,

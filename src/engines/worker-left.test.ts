@@ -29,7 +29,8 @@ async function bench(isOneOfSeveral: boolean) {
   const keeping = { gateTimeoutMs: rig.gateTimeoutMs, keepMs: 0, keepSessions: 100 };
   const parts = { mailbox, watch, clock, ...keeping, onRefusal: () => {}, isOneOfSeveral };
   const open: typeof rig.open = options => rig.open(options);
-  const worker = new Worker({ open, store, clock }, parts, new Feeds({ store, watch, clock }), async () => {});
+  const feeds = new Feeds({ store, watch, clock, onError: () => {} });
+  const worker = new Worker({ open, store, clock }, parts, feeds, async () => {});
   const sessionId = await rig.begin();
   const message = { role: 'user' as const, content: [{ type: 'text' as const, text: 'Write.' }] };
   const content = { type: 'submit' as const, turnId: 'turn', message };

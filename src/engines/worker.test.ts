@@ -45,7 +45,12 @@ async function bench(keepSessions = 100) {
   const times = { gateTimeoutMs: rig.gateTimeoutMs, keepMs: 100 };
   const parts = { mailbox, watch, clock, ...times, keepSessions, onRefusal: () => {}, isOneOfSeveral: true };
   const open: typeof rig.open = options => rig.open(options);
-  const worker = new Worker({ open, store: looked, clock }, parts, new Feeds({ store, watch, clock }), async () => {});
+  const worker = new Worker(
+    { open, store: looked, clock },
+    parts,
+    new Feeds({ store, watch, clock, onError: () => {} }),
+    async () => {},
+  );
   const first = await rig.begin();
   const run = async (turnId: string, sessionId = first) => {
     const message = { role: 'user' as const, content: [{ type: 'text' as const, text: 'Hi.' }] };

@@ -9,6 +9,7 @@ import type { Engine, RunOutcome, RunTurn, Serving, TurnRef } from '../engine.ts
 import { EngineError } from '../engine-error.ts';
 import { openPgBoss } from './open.ts';
 import type { ResolvedPgBoss } from './options.ts';
+import { openSlots } from './slots.ts';
 
 /** Ids of jobs are made in it, of session and turn: a turn that is started again has a job already. */
 const NAMESPACE = '0f1f3a0e-7f53-4b7e-9d7c-3f6f1f0c7a55';
@@ -16,10 +17,6 @@ const jobOf = ({ sessionId, turnId }: TurnRef): string => namedId(`${sessionId} 
 
 /** The time of a turn that waits for nothing but to be woken. */
 const NEVER = new Date('9999-12-31T00:00:00Z');
-
-/** Seconds between two looks for jobs, which a notification makes sooner, and between a worker's signs of life. */
-const POLL_SECONDS = 1;
-const SIGN_SECONDS = 2;
 
 export class PgBossEngine implements Engine, AsyncDisposable {
   readonly isDurable = true;
@@ -59,33 +56,12 @@ export class PgBossEngine implements Engine, AsyncDisposable {
   }
 
   serve(run: RunTurn): Promise<Serving> {
-    return this.#try('be served', async boss => {
-      const { queue, cancels, concurrency } = this.#options;
-      const listening = await boss.getDb().listen?.(
-        cancels,
-        id => this.#running.get(id)?.abort(),
-        () => undefined,
-      );
-      const intervals = { pollingIntervalSeconds: POLL_SECONDS, notifyPollingIntervalSeconds: POLL_SECONDS };
-      const ids: string[] = [];
-      for (let slot = 0; slot < concurrency; slot++) {
-        const id = await boss.work<TurnRef>(
-          queue,
-          { ...intervals, heartbeatRefreshSeconds: SIGN_SECONDS },
-          async ([job]) => {
-            await this.#run(boss, job as Job<TurnRef>, run);
-            boss.notifyWorker(id); // it looks for another turn now, and not at the next poll
-          },
-        );
-        ids.push(id);
-      }
-      return {
-        close: async () => {
-          await Promise.all(ids.map(id => boss.offWork(queue, { id, wait: true })));
-          await listening?.close();
-        },
-      };
-    });
+    return this.#try('be served', boss =>
+      openSlots(boss, this.#options, {
+        run: job => this.#run(boss, job, run),
+        cancel: jobId => this.#running.get(jobId)?.abort(),
+      }),
+    );
   }
 
   /** Lets go of the database. Runs that are under way are lost, and begin again elsewhere: first close what serves. */
