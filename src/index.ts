@@ -136,6 +136,7 @@ export type { DelegateEvent, DelegateOptions } from './session/delegate.ts';
 // Delegate: a loop as a tool of another.
 export { delegate, delegateEventOf } from './session/delegate.ts';
 export type { DeleteOptions } from './session/deletion.ts';
+export { deleteSession } from './session/deletion.ts';
 export type { PendingGate } from './session/gate.ts';
 export type { GateAnswer } from './session/gate-answer.ts';
 export type { GateOptions } from './session/gate-options.ts';

@@ -31,6 +31,7 @@ it('the root exports these values and no others', async () => {
     'defineToolset',
     'delegate',
     'delegateEventOf',
+    'deleteSession',
     'isTerminal',
     'isToolResult',
     'liveTool',

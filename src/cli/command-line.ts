@@ -4,6 +4,7 @@ import { declareAnswer } from './commands/answer.ts';
 import { declareChat } from './commands/chat.ts';
 import { declareCheck } from './commands/check.ts';
 import { declareCompleteSessions, declareCompletion } from './commands/completion.ts';
+import { declareDelete } from './commands/delete.ts';
 import { declareInit } from './commands/init.ts';
 import { declareReport } from './commands/report.ts';
 import { declareResume } from './commands/resume.ts';
@@ -32,6 +33,7 @@ const COMMANDS: readonly (readonly [name: string, declare: (command: Command, ch
   ['resume', declareResume],
   ['answer', declareAnswer],
   ['report', declareReport],
+  ['delete', declareDelete],
   ['serve', declareServe],
   ['worker', declareWorker],
   ['check', declareCheck],

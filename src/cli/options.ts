@@ -100,6 +100,13 @@ export interface ShowOptions extends LookOptions {
   readonly session: string;
 }
 
+/** What `looprig delete` was asked for. */
+export interface DeleteOptions extends LookOptions {
+  readonly session: string;
+  /** Whether nobody is asked before. */
+  readonly yes: boolean;
+}
+
 /** What `looprig answer` was asked to say. */
 export interface AnswerOptions extends LookOptions, Pick<TurnOptions, 'loop'> {
   readonly session: string;

@@ -3,6 +3,7 @@ import type {
   AnswerOptions,
   ChatOptions,
   CheckOptions,
+  DeleteOptions,
   InitOptions,
   ReportOptions,
   ResumeOptions,
@@ -23,6 +24,7 @@ export type Order =
   | { readonly command: 'show'; readonly options: ShowOptions }
   | { readonly command: 'resume'; readonly options: ResumeOptions }
   | { readonly command: 'answer'; readonly options: AnswerOptions }
+  | { readonly command: 'delete'; readonly options: DeleteOptions }
   | { readonly command: 'report'; readonly options: ReportOptions }
   | { readonly command: 'serve'; readonly options: ServeOptions }
   | { readonly command: 'worker'; readonly options: WorkerOptions }

@@ -59,6 +59,8 @@ async function carryOut(order: Order, host: Host, secrets: SecretFilter): Promis
       return (await import('./resume-command.ts')).resumeCommand(order.options, host, secrets);
     case 'answer':
       return (await import('./answer-command.ts')).answerCommand(order.options, host, secrets);
+    case 'delete':
+      return (await import('./delete-command.ts')).deleteCommand(order.options, host, secrets);
     case 'report':
       return (await import('./report-command.ts')).reportCommand(order.options, host, secrets);
     case 'serve':

@@ -3,7 +3,7 @@
  * must work in the same folder. Only this program's sessions have it.
  */
 import { constants } from 'node:fs';
-import { access, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { access, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { codeOf } from './error-code.ts';
 import type { ReasoningLevel, TurnOptions } from './options.ts';
@@ -85,6 +85,12 @@ export async function keepSettings(
     await writeFile(draft, `${text}\n`, { mode: 0o600 });
     await rename(draft, file);
   });
+}
+
+/** Removes what was kept for a session. */
+export async function forgetSettings(place: StorePlace | undefined, sessionId: string): Promise<void> {
+  if (place === undefined) return;
+  await writing(place, () => rm(settingsFile(place, sessionId), { force: true }));
 }
 
 /** Makes the folder, for this user alone. Throws `UsageError` where nothing can be written in it. */

@@ -13,7 +13,7 @@ import { JournalWriter } from '../journal/writer.ts';
 import type { Message } from '../model/model.ts';
 import { delegateOf, maxDepthOf } from './delegate.ts';
 import { delegationOf, type Parentage } from './delegation.ts';
-import { type DeleteOptions, deleteSession } from './deletion.ts';
+import { type DeleteOptions, deleteFamily } from './deletion.ts';
 import type { GateOptions } from './gate-options.ts';
 import { SessionState } from './history.ts';
 import { type CheckedHistory, checkHistory, type HistoryRepair } from './imported-history.ts';
@@ -202,7 +202,7 @@ export class OpenRig {
 
   async delete(sessionId: string, options: DeleteOptions = {}): Promise<void> {
     const given = readSessionOptions(options, ['unfinished'], 'delete');
-    await deleteSession({ store: this.#rig.store, isOpen: id => this.#opened.has(id) }, sessionId, given);
+    await deleteFamily({ store: this.#rig.store, isOpen: id => this.#opened.has(id) }, sessionId, given);
   }
 
   async #restore(sessionId: string, options: OpenOptions<string>): Promise<Session> {

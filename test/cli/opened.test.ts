@@ -29,6 +29,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   resume: [UNKNOWN],
   answer: [UNKNOWN, 'yes'],
   report: [UNKNOWN, '--json'],
+  delete: [UNKNOWN, '--yes'],
   serve: ['--port', '0', '--host', '0.0.0.0'],
   worker: ['--engine', 'train://x'],
 };
@@ -45,6 +46,7 @@ const OTHERS: readonly (readonly [args: readonly string[], status: number])[] = 
   [['resume', 'last'], 0],
   [['answer', 'last', 'yes'], 2],
   [['report', 'last', '--json'], 0],
+  [['delete', 'last'], 2],
   [['report', 'last', '--out', 'there.html'], 2],
   [['report', 'last', '--out', 'none/x.html'], 2],
   [['run', 'on', '--session', 'last'], 0],
