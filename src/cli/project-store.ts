@@ -4,6 +4,10 @@ import type { JournalRecord, JournalStore, StoredSession } from '../index.ts';
 import { keepSettings, type RunSettings, readSettings } from './run-settings.ts';
 import type { StorePlace } from './store-place.ts';
 
+/** How many sessions are asked of the store at once, and of how many it is remembered whose they are. */
+const PAGE = 200;
+const MOST_KNOWN = 10_000;
+
 /** The project of a server. */
 export interface Project {
   /** Where settings are kept; `undefined` where none are, so that nothing tells projects apart. */
@@ -30,13 +34,20 @@ export function projectStore(store: JournalStore, { place, settings }: Project, 
     const known = isOwn.get(sessionId);
     if (known !== undefined) return known;
     const found = isSameProject(await readSettings(place, sessionId), settings);
+    if (isOwn.size >= MOST_KNOWN) isOwn.clear();
     isOwn.set(sessionId, found);
     return found;
   };
-  const list: JournalStore['list'] = async () => {
+  const list: JournalStore['list'] = async ({ limit = Number.POSITIVE_INFINITY, after } = {}) => {
     const own: StoredSession[] = [];
-    for (const stored of await store.list()) if (await belongs(stored)) own.push(stored);
-    return own;
+    for (let place = after; ; ) {
+      const page = await store.list({ limit: PAGE, ...(place !== undefined && { after: place }) });
+      for (const stored of page) {
+        if (own.length < limit && (await belongs(stored))) own.push(stored);
+      }
+      if (page.length < PAGE || own.length >= limit) return own;
+      place = page.at(-1)?.place;
+    }
   };
   return new Proxy(store, {
     get(target, name) {
