@@ -136,7 +136,6 @@ export type { DelegateEvent, DelegateOptions } from './session/delegate.ts';
 // Delegate: a loop as a tool of another.
 export { delegate, delegateEventOf } from './session/delegate.ts';
 export type { DeleteOptions } from './session/deletion.ts';
-export { deleteSession } from './session/deletion.ts';
 export type { PendingGate } from './session/gate.ts';
 export type { GateAnswer } from './session/gate-answer.ts';
 export type { GateOptions } from './session/gate-options.ts';
@@ -145,7 +144,8 @@ export type { Steered } from './session/inbox.ts';
 export type { UserInput } from './session/input.ts';
 export type { OpenOptions, Rig, RigOptions, SessionOf } from './session/rig.ts';
 export type { ReleaseOptions, Session, SubmitOptions, Unfinished } from './session/session.ts';
+// Without a rig: the sessions of a store.
+export { deleteSession, summariseSession } from './session/stored-sessions.ts';
 export type { ListOptions, SessionSummary } from './session/summary.ts';
-export { summariseSession } from './session/summary.ts';
 export type { Turn } from './session/turn.ts';
 export type { TurnOptions } from './session/turn-limits.ts';

@@ -25,14 +25,6 @@ interface Member extends StoredSession {
 }
 
 /**
- * Deletes a session of a store without a rig, as `rig.delete` does: what is open in a rig of this process is not known here, and is refused as stale at its
- * next record. Rejects with `SessionError` (`unknown_session`, `busy`) and `JournalError`.
- */
-export function deleteSession(store: JournalStore, sessionId: string, options: DeleteOptions = {}): Promise<void> {
-  return deleteFamily({ store, isOpen: () => false }, sessionId, options);
-}
-
-/**
  * Deletes the delegates' sessions first: whatever ends the process in the middle, the session itself is there, and deleting it again deletes the rest.
  * Throws `SessionError` (`unknown_session`, `busy`) and `JournalError`.
  */

@@ -160,7 +160,7 @@ export async function foldOn(store: JournalStore, fold: SummaryFold): Promise<vo
  * Sums a session up by a fold of its journal. One whose journal cannot be read is listed as damaged: opening it says why. `undefined` for one that was
  * deleted meanwhile.
  */
-async function summarise(
+export async function summarise(
   stored: StoredSession,
   foldOf: (stored: StoredSession) => Promise<SummaryFold>,
 ): Promise<SessionSummary | undefined> {
@@ -173,14 +173,6 @@ async function summarise(
     const { sessionId, createdAt, updatedAt, place } = stored;
     return { sessionId, loop: '', title: '', state: 'damaged', turns: 0, calls: 0, createdAt, updatedAt, place };
   }
-}
-
-/**
- * One session of a store as a list has it, without a rig: its journal is read. `undefined` where it was deleted meanwhile. Rejects with `JournalError` where
- * the store is closed.
- */
-export function summariseSession(store: JournalStore, stored: StoredSession): Promise<SessionSummary | undefined> {
-  return summarise(stored, ({ sessionId }) => folded(store, sessionId));
 }
 
 /** A fold of the session's whole journal. */
