@@ -461,6 +461,25 @@ describe('a conversation with a script', () => {
     expect(types.filter(type => type === 'result')).toHaveLength(2);
   });
 
+  it('takes no line after /quit', async () => {
+    const { status, stdout, stderr } = await talk('hello\n/quit\nmore\n/nothing\n');
+    expect({ status, stdout }).toEqual({ status: 0, stdout: 'You said: hello\n' });
+    expect(stderr).not.toMatch(/more|nothing|closed/);
+  });
+
+  it('--quiet says what went wrong', async () => {
+    for (const [line, problem] of [
+      ['/queue', 'looprig: /queue needs the text of the turn that is to follow\n'],
+      ['/limits calls=x', 'looprig: /limits: "calls" must be a whole number from 1'],
+      ['/nothing', 'looprig: there is no command /nothing'],
+    ] as const) {
+      const { status, stdout, stderr } = await talk(`${line}\nhello\n`, ['--quiet']);
+      expect({ status, stdout }).toEqual({ status: 2, stdout: 'You said: hello\n' });
+      expect(stderr).toContain(problem);
+      expect(stderr.split('\n')).toHaveLength(2);
+    }
+  });
+
   it('gives the status of the last turn that was no plain success', async () => {
     expect(await talk('paint door\nhello\n')).toMatchObject({ status: 4 });
     expect(await talk('measure\nhello\n', ['--limits', 'calls=2'])).toMatchObject({ status: 3 });

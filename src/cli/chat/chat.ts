@@ -46,6 +46,7 @@ export class Chat implements ChatListener {
   #isWarned = false;
   #exitStatus: number = EXIT.done;
   #isLeftRunning = false;
+  #hasQuit = false;
   #isQuitting = false;
 
   constructor(parts: ChatParts) {
@@ -70,6 +71,7 @@ export class Chat implements ChatListener {
   }
 
   async said(text: string): Promise<void> {
+    if (this.#hasQuit) return; // a script may have more lines
     this.#isWarned = false;
     try {
       await this.#take(text);
@@ -117,6 +119,7 @@ export class Chat implements ChatListener {
   }
 
   #quit(exitStatus: number): void {
+    this.#hasQuit = true;
     this.#over.resolve({ kind: 'quit', exitStatus, turnEnds: true });
   }
 

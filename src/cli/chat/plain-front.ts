@@ -7,6 +7,7 @@ import type { Host } from '../host.ts';
 import type { ChatOptions } from '../options.ts';
 import { oneLine } from '../safe-text.ts';
 import type { SecretFilter } from '../secrets.ts';
+import type { Look } from '../style.ts';
 import type { View } from '../view.ts';
 import { canAsk, createView } from '../views.ts';
 import type { ChatFront, ChatListener, ChatState } from './front.ts';
@@ -72,8 +73,9 @@ export class PlainFront implements ChatFront {
     this.#host.stderr.write(PROMPT);
   }
 
-  say(text: string): void {
-    if (!this.#options.quiet) this.print(`${oneLine(text, this.#secrets)}\n`);
+  /** What went wrong is said to whoever wants it quiet, too. */
+  say(text: string, look?: Look): void {
+    if (!this.#options.quiet || look === 'yellow') this.print(`${oneLine(text, this.#secrets)}\n`);
   }
 
   print(text: string): void {
