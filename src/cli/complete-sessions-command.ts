@@ -5,7 +5,7 @@ import { oneLine } from './safe-text.ts';
 import type { SecretFilter } from './secrets.ts';
 import { shortId } from './session-ids.ts';
 import { findStore } from './store-place.ts';
-import { listed } from './stored-session.ts';
+import { listed, withoutDelegates } from './stored-session.ts';
 
 /** How many are offered at the most: each journal is read for its title, and somebody waits. */
 const MOST_SESSIONS = 20;
@@ -23,7 +23,10 @@ export async function completeSessionsCommand(
   if (found === undefined) return DONE;
   const all = await found.store.list();
   const ids = all.map(({ sessionId }) => sessionId);
-  for (const stored of all.slice(0, MOST_SESSIONS)) {
+  let count = 0;
+  for await (const stored of withoutDelegates(found.store, all)) {
+    count += 1;
+    if (count > MOST_SESSIONS) break;
     const shown = shortId(stored.sessionId, ids);
     if (!WORD.test(shown)) continue;
     const session = await listed(found.store, stored);

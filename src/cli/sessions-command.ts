@@ -9,7 +9,7 @@ import { shortId } from './session-ids.ts';
 import { isLocked } from './session-lock.ts';
 import { sessionTable, type TableEntry } from './session-table.ts';
 import { findStore, type OpenStore } from './store-place.ts';
-import { type ListedSession, listed } from './stored-session.ts';
+import { type ListedSession, listed, withoutDelegates } from './stored-session.ts';
 import { createPainter } from './style.ts';
 import { columnsOf, isColoured } from './views.ts';
 
@@ -23,13 +23,16 @@ export async function sessionsCommand(
   const all = (await found?.store.list()) ?? [];
   const ids = all.map(({ sessionId }) => sessionId);
   const entries: TableEntry[] = [];
-  for (const stored of all.slice(0, options.limit)) {
+  let count = 0;
+  for await (const stored of found === undefined ? [] : withoutDelegates(found.store, all)) {
     if (host.stop.aborted) return STOPPED;
+    count += 1;
+    if (count > options.limit) continue;
     const session = await standing(found!, stored);
     if (session !== undefined) entries.push({ session, shown: shortId(stored.sessionId, ids) });
   }
   if (options.json) for (const { session } of entries) host.stdout.write(jsonLine(session, secrets));
-  else tell(entries, all.length, host, secrets);
+  else tell(entries, count, host, secrets);
   return DONE;
 }
 

@@ -1,5 +1,11 @@
 /** Sessions of a store, summed up for lists. */
-import { type JournalStore, type SessionSummary, type StoredSession, summariseSession } from '../index.ts';
+import {
+  JournalError,
+  type JournalStore,
+  type SessionSummary,
+  type StoredSession,
+  summariseSession,
+} from '../index.ts';
 
 /** How a session stands. `unfinished` is a turn that was cut short; `running` one that another process works on. */
 export type SessionStanding = Exclude<SessionSummary['state'], 'running'> | 'unfinished' | 'running' | 'damaged';
@@ -15,4 +21,22 @@ export async function listed(store: JournalStore, stored: StoredSession): Promis
   if (summary === undefined) return undefined;
   const { place: _, ...session } = summary;
   return { ...session, state: session.state === 'running' ? 'unfinished' : session.state };
+}
+
+/** The sessions that people began: those of delegates are their callers' matter. One that cannot be read is among them, so that its damage is seen. */
+export async function* withoutDelegates(
+  store: JournalStore,
+  sessions: readonly StoredSession[],
+): AsyncGenerator<StoredSession> {
+  for (const stored of sessions) if (!(await isOfDelegate(store, stored))) yield stored;
+}
+
+async function isOfDelegate(store: JournalStore, { sessionId }: StoredSession): Promise<boolean> {
+  try {
+    for await (const record of store.read(sessionId, 1))
+      return record.type === 'session.opened' && record.parent !== undefined;
+  } catch (error) {
+    if (!JournalError.is(error)) throw error;
+  }
+  return false;
 }

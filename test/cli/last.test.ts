@@ -128,9 +128,13 @@ describe('last', () => {
     expect(JSON.parse((await looprig('sessions', '--json')).stdout.split('\n')[0]!)).toMatchObject({ turns: 3 });
   });
 
-  it('is no session of a delegate', async () => {
+  it('is no session of a delegate, and no list has one', async () => {
     await begin('a turn of a delegate');
     expect(await spoken()).toBe('delegated');
+    expect((await sessions()).map(({ title }) => title)).toEqual(['delegated', 'hello']);
+    expect((await looprig('sessions', '--limit', '1')).stderr).toBe('… and 1 more: --limit 2 shows all\n');
+    const offered = await runProgram(['complete-sessions', '--', '--store', file]);
+    expect(offered.stdout).toMatch(/^[0-9a-f]{8}\tdelegated\n[0-9a-f]{8}\thello\n$/);
   });
 
   it('is one in which nothing was said where there is no other', async () => {
