@@ -50,6 +50,16 @@ export async function postInput(
   return false;
 }
 
+/** Removes all mails of a session that is not there. By the mailbox alone: a process that runs turns need not be permitted to delete sessions. */
+export async function removeMails(mailbox: Mailbox, sessionId: string): Promise<void> {
+  const mails = await mailbox.read(sessionId);
+  if (mails.length > 0)
+    await mailbox.remove(
+      sessionId,
+      mails.map(({ mailId }) => mailId),
+    );
+}
+
 async function messageAt(store: JournalStore, sessionId: string, seq: number): Promise<UserMessage | undefined> {
   for await (const record of store.read(sessionId, seq))
     return 'message' in record ? (record.message as UserMessage) : undefined;

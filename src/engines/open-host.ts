@@ -12,7 +12,7 @@ import type { Rig } from '../session/rig.ts';
 import { listSummaries, type SessionSummary } from '../session/summary.ts';
 import { readTurnLimits } from '../session/turn-limits.ts';
 import { show } from '../show.ts';
-import { postInput, turnIdOf } from './accept.ts';
+import { postInput, removeMails, turnIdOf } from './accept.ts';
 import { Digests, type SessionDigest } from './digest.ts';
 import type { Engine, RunOutcome, RunSignals, Serving, TurnRef } from './engine.ts';
 import { Feeds } from './feed.ts';
@@ -358,9 +358,8 @@ export class OpenHost implements Host {
 
   /** A mail that came as its session was deleted goes too: nobody would take it up. */
   async #requireStillThere(sessionId: string): Promise<SessionDigest> {
-    const { store } = this.#parts.rig;
     return this.#digests.get(sessionId).catch(async error => {
-      if (SessionError.is(error) && error.kind === 'unknown_session') await store.delete(sessionId, 0);
+      if (SessionError.is(error) && error.kind === 'unknown_session') await removeMails(this.#parts.mailbox, sessionId);
       throw error;
     });
   }

@@ -3,6 +3,7 @@ import type { TimerHandle } from '../clock.ts';
 import { SessionBusyError, SessionError } from '../errors.ts';
 import type { Rig } from '../session/rig.ts';
 import type { Session } from '../session/session.ts';
+import { removeMails } from './accept.ts';
 import type { RunOutcome, RunSignals, TurnRef } from './engine.ts';
 import type { Feeds, SessionFeed } from './feed.ts';
 import { isRunElsewhere } from './knock.ts';
@@ -78,7 +79,7 @@ export class Worker {
     const lodger = await this.#take(sessionId);
     if (lodger === undefined) {
       this.#left.delete(sessionId);
-      await this.#rig.store.delete(sessionId, 0); // what was posted as it was deleted
+      await removeMails(this.#parts.mailbox, sessionId); // what was posted as it was deleted
       return { status: 'done' };
     }
     let outcome: RunOutcome | undefined;

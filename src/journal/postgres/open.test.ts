@@ -103,6 +103,12 @@ describe.runIf(HAS_POSTGRES)(`opening a PostgreSQL store${POSTGRES_LEFT_OUT}`, (
         expect(await store.mailbox?.read('a')).toEqual([mail]);
         await store.mailbox?.remove('a', ['m']);
         expect(await store.list()).toHaveLength(1);
+        const [refused] = await Promise.allSettled([store.delete('a', 2)]);
+        expect(refused).toMatchObject({ reason: { kind: 'store_failed' } });
+        expect((await store.find('a'))?.lastSeq).toBe(2);
+        await server.query(url, 'GRANT DELETE ON looprig.session, looprig.append, looprig.capture TO worker');
+        await store.delete('a', 2);
+        expect([await store.list(), await store.getCapture('a', id)]).toEqual([[], undefined]);
       });
     });
 
