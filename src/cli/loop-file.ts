@@ -50,13 +50,28 @@ export async function findLoopFile(folder: string): Promise<string | undefined> 
   return name === undefined ? undefined : join(folder, name);
 }
 
-async function locate(given: string): Promise<{ readonly file: string; readonly name: string | undefined }> {
+/** Whether there is a file that `given` names. */
+export async function hasLoopFile(given: string): Promise<boolean> {
+  return (await find(given)) !== undefined;
+}
+
+interface Located {
+  readonly file: string;
+  readonly name: string | undefined;
+}
+
+async function locate(given: string): Promise<Located> {
+  const found = await find(given);
+  if (found !== undefined) return found;
+  throw new UsageError(`there is no file ${given}: give that of a configuration, or let "looprig init" write one`);
+}
+
+async function find(given: string): Promise<Located | undefined> {
   const whole = await fileAt(given);
   if (whole !== undefined) return { file: whole, name: undefined };
   const hash = given.lastIndexOf('#');
   const before = hash === -1 ? undefined : await fileAt(given.slice(0, hash) || '.');
-  if (before !== undefined) return { file: before, name: given.slice(hash + 1) };
-  throw new UsageError(`there is no file ${given}: give that of a configuration, or let "looprig init" write one`);
+  return before === undefined ? undefined : { file: before, name: given.slice(hash + 1) };
 }
 
 async function fileAt(path: string): Promise<string | undefined> {

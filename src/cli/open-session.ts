@@ -15,9 +15,9 @@ import { discreetStore } from './discreet-store.ts';
 import type { Host } from './host.ts';
 import { lastSpoken } from './last-spoken.ts';
 import { lateStore } from './late-store.ts';
-import { loadLoopFile } from './loop-file.ts';
+import { hasLoopFile, loadLoopFile } from './loop-file.ts';
 import { type Approval, NO_TURN_OPTIONS, type RunOptions, type TurnOptions } from './options.ts';
-import { keepSettings, makeRunsFolder, readSettings, settle } from './run-settings.ts';
+import { keepSettings, makeRunsFolder, type RunSettings, readSettings, settle } from './run-settings.ts';
 import type { SecretFilter } from './secrets.ts';
 import { findSession, shortId } from './session-ids.ts';
 import { lockSession } from './session-lock.ts';
@@ -107,7 +107,7 @@ export async function openStored(
   secrets: SecretFilter,
 ): Promise<OpenSession> {
   const found = await findStored(given, options, host);
-  const kept = await readSettings(found.place, found.stored.sessionId);
+  const kept = await settingsOf(found, options);
   const agent = await agentFor(settle(options, kept), options, host, secrets);
   const approval = approvalOf(options, agent, host);
   const work = await openFound(found, { agent, options, approval, host, secrets });
@@ -124,12 +124,24 @@ export async function openToAnswer(
 ): Promise<OpenSession> {
   const options = { ...NO_TURN_OPTIONS, store, loop };
   const found = await findStored(given, options, host);
-  const kept = await readSettings(found.place, found.stored.sessionId);
+  const kept = await settingsOf(found, options);
   // Nobody is asked for an answer here, and nothing is called: so neither a key nor a server is needed.
   const { reasoning: _, model: __, ...rest } = settle(options, kept);
   const settings = { ...rest, model: rest.loop === undefined ? 'demo' : undefined, reasoning: undefined, mcp: [] };
   const agent = await agentFor(settings, options, host, secrets);
   return openFound(found, { agent, options, approval: 'ask', host, secrets });
+}
+
+/** What the session was run with. Throws `UsageError` where its file of loops is gone, and no other was named. */
+async function settingsOf(
+  { place, stored, shown }: FoundSession,
+  options: Pick<TurnOptions, 'loop'>,
+): Promise<Partial<RunSettings>> {
+  const kept = await readSettings(place, stored.sessionId);
+  if (options.loop !== undefined || kept.loop === undefined || (await hasLoopFile(kept.loop))) return kept;
+  throw new UsageError(
+    `session ${shown} was run with ${kept.loop}, which is not there any more: say with --loop where it is now`,
+  );
 }
 
 async function openFound(

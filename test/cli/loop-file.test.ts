@@ -1,5 +1,5 @@
 /** `--loop FILE` and `looprig check`: loops of the user's own, and what is said of a file that is wrong. */
-import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -236,6 +236,29 @@ describe('a file that cannot be used is one sentence with its place', () => {
       stderr: 'looprig: there is no looprig.config.ts (or .mts, .js, .mjs) in .: "looprig init" writes one\n',
     });
   });
+});
+
+it('a file that is gone is named where its session goes on, and another may be given', async () => {
+  const IDLE = `${IMPORTS}export default defineLoop({ name: 'idle', model: scriptedModel(forever(() => ({ text: 'Idle.' }))) });`;
+  const gone = join(await configured('gone', IDLE), 'looprig.config.ts');
+  const store = ['--store', join(folder, 'gone.db')];
+  const first = await runProgram(['run', 'go', '--loop', gone, ...store]);
+  expect(first).toMatchObject({ status: 0, stdout: 'Idle.\n' });
+  const moved = join(folder, 'gone', 'moved.config.ts');
+  await rename(gone, moved);
+  for (const command of [
+    ['run', 'on', '--session', 'last'],
+    ['chat', '--session', 'last'],
+    ['resume', 'last'],
+    ['answer', 'last', 'yes'],
+  ]) {
+    const { status, stderr } = await runProgram([...command, ...store]);
+    expect(status).toBe(2);
+    expect(stderr.replace(/[0-9a-f]{8}/, 'ID')).toBe(
+      `looprig: session ID was run with ${gone}, which is not there any more: say with --loop where it is now\n`,
+    );
+  }
+  expect(await runProgram(['run', 'on', '--session', 'last', '--loop', moved, ...store])).toMatchObject({ status: 0 });
 });
 
 it('a file that awaits what never comes ends the program with one sentence', async () => {
