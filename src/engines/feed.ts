@@ -6,7 +6,7 @@ import type { Clock } from '../clock.ts';
 import { EventHub, type SessionEventBody } from '../events/event-hub.ts';
 import type { EventReader } from '../events/event-reader.ts';
 import { EVENT_DURABILITY, type SessionEvent } from '../events/events.ts';
-import type { JournalStore } from '../journal/journal.ts';
+import type { JournalRecord, JournalStore } from '../journal/journal.ts';
 import type { WatchStore } from '../journal/mailbox.ts';
 
 /** What feeds have in common. */
@@ -28,6 +28,8 @@ export class SessionFeed {
   /** The reading of the journal that is under way, and how far it may go. */
   #reading: Promise<void> = Promise.resolve();
   #live = 0;
+  /** Records of a session that lives here, which need not be read back: the last of those that are not shown yet. */
+  #handed: JournalRecord[] = [];
   users = 0;
   readonly #contexts = new Contexts();
 
@@ -63,6 +65,12 @@ export class SessionFeed {
     if (this.#live === 0) await this.#readOn(Number.POSITIVE_INFINITY);
   }
 
+  /** Takes over a record that was kept just now; it is shown in its place among what the session tells. */
+  hand(record: JournalRecord): void {
+    this.#handed.push(record);
+    if (this.#handed.length > MOST_HANDED) this.#handed.shift(); // then the journal is read
+  }
+
   end(): void {
     this.#isOver = true;
     this.#stopWatching();
@@ -88,21 +96,38 @@ export class SessionFeed {
     return this.#reading;
   }
 
+  /** Shows the records that follow those that were shown, as far as they are at hand. */
+  #showHanded(upTo: number): void {
+    const after = this.#hub.lastSeq;
+    const handed = this.#handed.filter(({ seq }) => seq > after);
+    let shown = 0;
+    while (handed[shown]?.seq === this.#hub.lastSeq + 1 && this.#hub.lastSeq < upTo) this.#show(handed[shown++]!);
+    this.#handed = handed.slice(shown);
+  }
+
+  #show(record: JournalRecord): void {
+    this.#hub.record(record);
+    this.#contexts.note(record.seq, this.#hub.contextSeq);
+    if (record.type !== 'step.responded' || this.#live > 0) return;
+    const said = this.#hub.textSoFar(undefined); // nobody here has heard it
+    if (said !== undefined) this.#hub.emit(said as SessionEventBody);
+  }
+
   async #read(upTo: number): Promise<void> {
     const { lastSeq } = this.#hub;
-    if (lastSeq >= upTo) return;
+    this.#showHanded(upTo);
+    if (this.#hub.lastSeq >= upTo) return;
     for await (const record of this.#store.read(this.#sessionId, this.#hub.lastSeq + 1)) {
       if (record.seq > upTo) return;
-      this.#hub.record(record);
-      this.#contexts.note(record.seq, this.#hub.contextSeq);
-      if (record.type !== 'step.responded' || this.#live > 0) continue;
-      const said = this.#hub.textSoFar(undefined); // nobody here has heard it
-      if (said !== undefined) this.#hub.emit(said as SessionEventBody);
+      this.#show(record);
     }
     const isAsBefore = lastSeq > 0 && this.#hub.lastSeq === lastSeq;
     if (isAsBefore && (await this.#store.find(this.#sessionId)) === undefined) this.#hub.end(); // it was deleted
   }
 }
+
+/** The most records that are held for a session that tells slower than it records. */
+const MOST_HANDED = 1_000;
 
 /**
  * After which record a reader must read that begins after a given one: what comes then may lean on records before it. It is told by where that changes,

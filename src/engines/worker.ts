@@ -153,6 +153,7 @@ export class Worker {
     });
     if (session === undefined) return undefined;
     const feed = await this.#feeds.open(sessionId, session.loopId);
+    session.driver.onRecord = record => feed.hand(record);
     const live = new LiveSession(session, this.#parts);
     const lodger: Lodger = {
       live,

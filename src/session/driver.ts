@@ -1,6 +1,7 @@
 /**
  * What a host drives a session by: inputs have ids that hold across processes, nothing begins by itself, and a turn is begun by its id.
  */
+import type { JournalRecord } from '../journal/journal.ts';
 import type { JournalWriter } from '../journal/writer.ts';
 import type { UserMessage } from '../model/model.ts';
 import { type GateKeeper, MOVED_ON, type PendingGate } from './gate.ts';
@@ -31,6 +32,8 @@ export class SessionDriver {
   readonly #parts: DriverParts;
   /** Whether somebody drives the session: then no turn begins by itself. */
   isDriven = false;
+  /** Is handed each record as soon as it is kept, so that nobody here has to read it back. */
+  onRecord: ((record: JournalRecord) => void) | undefined;
 
   constructor(parts: DriverParts) {
     this.#parts = parts;

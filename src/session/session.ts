@@ -121,6 +121,7 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
     const writer = new JournalWriter(store, sessionId, lastSeq, clock, record => {
       state.apply(record);
       hub.record(record);
+      this.driver.onRecord?.(record);
     });
     const append = (entries: readonly JournalEntry[]) => writer.append(entries);
     const gates = new GateKeeper({
