@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 /** What the process does with `store`, once its own lines have made one. It prints what was acknowledged. */
 const APPEND = `
   import { writeSync } from 'node:fs';
-  const [place, sessions, module] = process.argv.slice(1);
+  const [place, sessions, restMs, module] = process.argv.slice(1);
   const store = await open(place, await import(module));
   const write = async id => {
     let seq = (await store.find(id))?.lastSeq ?? 0;
@@ -16,6 +16,7 @@ const APPEND = `
       await store.append(id, seq, records);
       seq += size;
       writeSync(1, id + ' ' + seq + '\\n');
+      if (restMs !== '0') await new Promise(next => setTimeout(next, Number(restMs)));
     }
   };
   await Promise.all(Array.from({ length: Number(sessions) }, (_, index) => write('session-' + index)));
@@ -31,15 +32,17 @@ export interface AppenderPlan {
   readonly place: string;
   /** How many sessions, `session-0` the first. */
   readonly sessions: number;
+  /** How long each session rests after an append, so that somebody else has a turn, in milliseconds; 0 by default. */
+  readonly restMs?: number;
 }
 
 /** Starts the process. `acknowledged` has the last number of each session that it was told to be kept. */
-export function startAppender({ module, open, place, sessions }: AppenderPlan): {
+export function startAppender({ module, open, place, sessions, restMs = 0 }: AppenderPlan): {
   readonly child: ChildProcess;
   readonly acknowledged: Map<string, number>;
 } {
   const program = `const open = ${open};${APPEND}`;
-  const args = ['--input-type=module', '--eval', program, place, String(sessions), module];
+  const args = ['--input-type=module', '--eval', program, place, String(sessions), String(restMs), module];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] });
   const acknowledged = new Map<string, number>();
   if (child.stdout === null) throw new Error('the child has no output');

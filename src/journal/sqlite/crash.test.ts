@@ -14,9 +14,9 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const SESSIONS = 4;
 const KILLS = 20;
 
-const startWriter = (place: string) =>
+const startWriter = (place: string, restMs = 0) =>
   startAppender({
-    ...{ place, sessions: SESSIONS, module: new URL('./index.ts', import.meta.url).href },
+    ...{ place, restMs, sessions: SESSIONS, module: new URL('./index.ts', import.meta.url).href },
     open: `(file, { sqliteStore }) => {
       const synchronous = process.pid % 4 < 2 ? 'full' : 'normal';
       return sqliteStore({ file, thread: process.pid % 2 === 0, synchronous });
@@ -56,7 +56,8 @@ test(`a process that is killed ${KILLS} times while it appends loses nothing tha
 
 test('a second process takes over while the first one still lives, and the first one is refused', async () => {
   const file = join(folder, 'taken.db');
-  const { child, acknowledged } = startWriter(file);
+  // One that never rests may keep the file to itself for as long as it likes.
+  const { child, acknowledged } = startWriter(file, 5);
   const closed = once(child, 'exit');
   while (acknowledged.size < SESSIONS) await new Promise(next => setTimeout(next, 1));
   const store = sqliteStore({ file });
