@@ -31,6 +31,18 @@ describe('the package', () => {
     expect(files.filter(file => file.startsWith('docs/')).sort()).toEqual(pages);
   });
 
+  it('has pages that link to nothing outside of it but what docs/README.md names', () => {
+    const elsewhere = /^(?:examples|bench|test|docs\/images|docs\/reference)\/|^(?:CONTRIBUTING|DESIGN)\.md$/;
+    const lost = files
+      .filter(file => /\.md$|^llms\.txt$/.test(file))
+      .flatMap(file =>
+        linksOf(file)
+          .filter(path => !files.includes(path) && !elsewhere.test(path))
+          .map(path => `${file} -> ${path}`),
+      );
+    expect(lost).toEqual([]);
+  });
+
   it('has of the code what runs and its types: no sources, no maps, no tests', () => {
     const code = files.filter(file => file.startsWith('dist/'));
     expect(code.length).toBeGreaterThan(100);
@@ -72,4 +84,10 @@ function importsOf(file: string): readonly string[] {
   return [...text.matchAll(/\b(?:from|import)[ (]*['"](\.[^'"]+)\.[jt]s['"]/g)].map(
     ([, path = '']) => posix.join(posix.dirname(file), path) + extension,
   );
+}
+
+/** What a page links to in this repository, from its root. */
+function linksOf(file: string): readonly string[] {
+  const text = readFileSync(join(root, file), 'utf8');
+  return [...text.matchAll(/\]\((?![a-z]+:)([^)#\s]+)/g)].map(([, path = '']) => posix.join(posix.dirname(file), path));
 }
