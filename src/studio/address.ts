@@ -14,3 +14,8 @@ export function idInAddress(): string | undefined {
     return undefined;
   }
 }
+
+/** What the tab is called: a session by what was said in it at first. */
+export function titleOf(title: string | undefined): string {
+  return title === undefined || title === '' ? 'looprig studio' : `${title} · looprig studio`;
+}

@@ -1,37 +1,22 @@
 /** The page: sessions at the side, one of them in the middle, and the way from one to the other in the address. */
 import type { VNode } from 'preact';
-import { useCallback, useEffect, useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { Patterns } from '../report/components/icons.tsx';
-import { idInAddress } from './address.ts';
-import { ApiError, type Client, sentenceOf } from './client.ts';
-import { unlessSame, useAction, usePolling } from './hooks.ts';
-import { SessionList, type Sessions } from './session-list.tsx';
+import { idInAddress, titleOf } from './address.ts';
+import type { Client } from './client.ts';
+import { useAction } from './hooks.ts';
+import { SessionList } from './session-list.tsx';
 import { SessionPage } from './session-page.tsx';
 import { nextTheme, storedTheme } from './theme.ts';
 import { keepToken } from './token.ts';
-
-/** How often the list of sessions is read. */
-const LIST_MS = 5_000;
+import { useSessions } from './use-sessions.ts';
 
 export function App({ client }: { readonly client: Client }): VNode {
   const sessionId = useSessionId();
-  const [sessions, setSessions] = useState<Sessions>({ list: undefined, loops: [], failure: undefined });
-  const [needsToken, setNeedsToken] = useState(false);
-  const load = useCallback(async (): Promise<void> => {
-    try {
-      const [{ sessions: list }, { loops }] = await Promise.all([client.sessions(), client.loops()]);
-      setNeedsToken(false);
-      setSessions(before => unlessSame(before, { list, loops, failure: undefined }));
-    } catch (error) {
-      setNeedsToken(error instanceof ApiError && error.status === 401);
-      setSessions(before => ({ ...before, failure: sentenceOf(error) }));
-    }
-  }, [client]);
-  usePolling(load, LIST_MS);
+  const { sessions, needsToken, load, more } = useSessions(client);
   useEffect(() => {
-    const title = sessions.list?.find(session => session.sessionId === sessionId)?.title;
-    document.title = title === undefined || title === '' ? 'looprig studio' : `${title} · looprig studio`;
-  }, [sessionId, sessions.list]);
+    if (sessionId === undefined) document.title = titleOf(undefined);
+  }, [sessionId]);
   if (needsToken) return <TokenForm onToken={load} />;
   return (
     <div class={`studio ${sessionId === undefined ? 'at-list' : 'at-session'}`}>
@@ -46,7 +31,7 @@ export function App({ client }: { readonly client: Client }): VNode {
           </h1>
           <ThemeButton />
         </header>
-        <SessionList client={client} sessions={sessions} current={sessionId} reload={load} />
+        <SessionList client={client} sessions={sessions} current={sessionId} reload={load} more={more} />
       </nav>
       <main id="session" tabIndex={-1}>
         {sessionId === undefined ? (

@@ -3,6 +3,7 @@ import type { LoopSummary, SessionDetails } from '../engines/host.ts';
 import { reasonOf } from '../reason.ts';
 import type { GateAnswer } from '../session/gate-answer.ts';
 import type { SessionSummary } from '../session/summary.ts';
+import type { PageOptions } from './session-pages.ts';
 
 /** Why a request failed. `unreachable` is for one without an answer. */
 export class ApiError extends Error {
@@ -47,8 +48,10 @@ export class Client {
     return this.#json('v1/loops');
   }
 
-  sessions(): Promise<{ readonly sessions: readonly SessionSummary[] }> {
-    return this.#json('v1/sessions?limit=500');
+  async sessions({ limit, after }: PageOptions): Promise<readonly SessionSummary[]> {
+    const query = new URLSearchParams({ limit: String(limit), ...(after === undefined ? {} : { after }) });
+    const { sessions } = await this.#json<{ readonly sessions: readonly SessionSummary[] }>(`v1/sessions?${query}`);
+    return sessions;
   }
 
   begin(loop: string | undefined): Promise<{ readonly sessionId: string }> {

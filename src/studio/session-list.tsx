@@ -1,6 +1,6 @@
 /** All sessions, the last written first: what they are about, how they stand, and the way to a new one. */
-import type { VNode } from 'preact';
-import { useState } from 'preact/hooks';
+import type { RefObject, VNode } from 'preact';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { LoopSummary } from '../engines/host.ts';
 import { Icon, STATE_LOOKS } from '../report/components/icons.tsx';
 import { ageText, counted } from '../report/model/format.ts';
@@ -8,30 +8,21 @@ import type { SessionSummary } from '../session/summary.ts';
 import { addressOf } from './address.ts';
 import type { Client } from './client.ts';
 import { useAction } from './hooks.ts';
-
-/** What is known of all sessions. */
-export interface Sessions {
-  /** `undefined` until they were read once. */
-  readonly list: readonly SessionSummary[] | undefined;
-  readonly loops: readonly LoopSummary[];
-  readonly failure: string | undefined;
-}
+import type { Sessions } from './use-sessions.ts';
 
 const STATE_WORDS: Readonly<Record<SessionSummary['state'], string>> = Object.freeze({
   ...{ new: 'new', running: 'running', waiting: 'waits for you', damaged: 'damaged' },
   ...{ done: 'done', failed: 'failed', interrupted: 'interrupted' },
 });
 
-/** More than this are not drawn: the filter finds the others. */
-const MOST_SHOWN = 200;
-
 export function SessionList(props: {
   readonly client: Client;
   readonly sessions: Sessions;
   readonly current: string | undefined;
   readonly reload: () => Promise<void>;
+  readonly more: () => Promise<void>;
 }): VNode {
-  const { client, sessions, current, reload } = props;
+  const { client, sessions, current, reload, more } = props;
   const [filter, setFilter] = useState('');
   const list = sessions.list ?? [];
   const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
@@ -39,7 +30,7 @@ export function SessionList(props: {
     const text = `${session.title} ${session.loop} ${STATE_WORDS[session.state]} ${session.sessionId}`.toLowerCase();
     return words.every(word => text.includes(word));
   });
-  const shown = found.slice(0, MOST_SHOWN);
+  const isFiltered = words.length > 0;
   return (
     <>
       <NewSession client={client} loops={sessions.loops} reload={reload} />
@@ -61,21 +52,93 @@ export function SessionList(props: {
         </p>
       )}
       <p class="visually-hidden" role="status">
-        {words.length === 0 ? '' : counted(found.length, 'session')}
+        {isFiltered ? counted(found.length, 'session') : ''}
       </p>
-      {sessions.list !== undefined && found.length === 0 ? (
-        <p class="note side-note">{list.length === 0 ? 'There is no session yet.' : 'No session fits the filter.'}</p>
-      ) : null}
-      <ul class="sessions">
-        {shown.map(session => (
-          <Item key={session.sessionId} session={session} isCurrent={session.sessionId === current} />
-        ))}
-      </ul>
-      {found.length > shown.length ? (
-        <p class="note side-note">{found.length - shown.length} more: use the filter.</p>
-      ) : null}
+      <div class="sessions">
+        <ul>
+          {found.map(session => (
+            <Item key={session.sessionId} session={session} isCurrent={session.sessionId === current} />
+          ))}
+        </ul>
+        {sessions.list === undefined ? null : (
+          <ListEnd sessions={sessions} found={found} isFiltered={isFiltered} more={more} />
+        )}
+      </div>
     </>
   );
+}
+
+/** What stands behind the last session of the list: that there is none, or the way to more. */
+function ListEnd(props: {
+  readonly sessions: Sessions;
+  readonly found: readonly SessionSummary[];
+  readonly isFiltered: boolean;
+  readonly more: () => Promise<void>;
+}): VNode {
+  const { sessions, found, isFiltered, more } = props;
+  const action = useAction();
+  const { end, keep } = useFirstNew(found, action.isBusy);
+  const listed = counted(sessions.list?.length ?? 0, 'session');
+  const none = isFiltered ? 'No session fits the filter.' : 'There is no session yet.';
+  const soFar = isFiltered
+    ? `Of the last ${listed}, ${found.length === 0 ? 'none fits' : 'these fit'} the filter.`
+    : '';
+  const note = sessions.isAll ? (found.length === 0 ? none : '') : soFar;
+  const read = async (): Promise<void> => {
+    if (action.isBusy) return;
+    keep();
+    await action.run(more);
+  };
+  return (
+    <div class="list-end" ref={end} tabIndex={-1}>
+      {note === '' ? null : <p class="note">{note}</p>}
+      {sessions.isAll ? null : (
+        // Not disabled while it reads: it would lose the focus.
+        <button type="button" aria-disabled={action.isBusy} onClick={() => void read()}>
+          {isFiltered ? 'Look through older ones' : 'Show older sessions'}
+        </button>
+      )}
+      {action.failure === undefined ? null : (
+        <p class="failure" role="alert">
+          {action.failure}
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** Whoever asked for more goes on at the first session that came; where none did and the button is gone, at the end of the list. */
+function useFirstNew(found: readonly SessionSummary[], isBusy: boolean): FirstNew {
+  const end = useRef<HTMLDivElement>(null);
+  const known = useRef<ReadonlySet<string>>(undefined);
+  useLayoutEffect(() => {
+    if (isBusy || known.current === undefined) return;
+    const isKnown = ({ sessionId }: SessionSummary): boolean => known.current?.has(sessionId) === true;
+    const first = found[found.findLastIndex(isKnown) + 1];
+    known.current = undefined;
+    if (first !== undefined) focusSession(first.sessionId);
+    else if (end.current?.querySelector('button') === null) end.current.focus();
+  }, [isBusy]);
+  return {
+    end,
+    keep() {
+      known.current = new Set(found.map(({ sessionId }) => sessionId));
+    },
+  };
+}
+
+interface FirstNew {
+  readonly end: RefObject<HTMLDivElement | null>;
+  /** Notes what is there before more comes. */
+  keep(): void;
+}
+
+/** Puts the focus on a session of the list; gives whether it is there. */
+function focusSession(sessionId: string): boolean {
+  const links = document.querySelectorAll<HTMLAnchorElement>('a.session');
+  const link = [...links].find(one => one.getAttribute('href') === addressOf(sessionId));
+  link?.focus();
+  return link !== undefined;
 }
 
 function Item({ session, isCurrent }: { readonly session: SessionSummary; readonly isCurrent: boolean }): VNode {

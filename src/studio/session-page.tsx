@@ -7,7 +7,7 @@ import { Clipped } from '../report/components/contents.tsx';
 import { Icon, STATE_LOOKS } from '../report/components/icons.tsx';
 import { inputText, lineText, TURN_WORDS } from '../report/model/format.ts';
 import type { CallView, SessionView } from '../report/model/view.ts';
-import { addressOf } from './address.ts';
+import { addressOf, titleOf } from './address.ts';
 import type { Client } from './client.ts';
 import { Composer } from './composer.tsx';
 import { Feed } from './feed.tsx';
@@ -37,6 +37,9 @@ export function SessionPage(props: {
   const gates = openGatesOf(view, details);
   const isWide = useMedia('(min-width: 1181px)');
   useEffect(() => void reload(), [turn?.state]);
+  useEffect(() => {
+    document.title = titleOf(details?.title);
+  }, [details?.title]);
   if (connection.state === 'refused' && view.turns.length === 0) {
     return (
       <div class="welcome">
