@@ -282,14 +282,14 @@ export class SessionError<Kind extends SessionErrorKind = SessionErrorKind> exte
   }
 }
 
-/** A turn is running and the session was told not to queue (`queue: 'reject'`). */
+/** A turn is running, and what was asked for cannot wait for its end: `queue: 'reject'`, `resume`, `continue`. The message says what can be done. */
 export class SessionBusyError extends SessionError<'busy'> {
   static {
     brandClass(SessionBusyError.prototype, 'SessionBusyError');
   }
 
-  constructor() {
-    super('busy', 'a turn is running on this session: wait for it, interrupt it, or submit with queue: "queue"');
+  constructor(advice = 'wait for it, interrupt it, or submit with queue: "queue"') {
+    super('busy', `a turn is running on this session: ${advice}`);
   }
 }
 

@@ -100,6 +100,7 @@ const METHODS: Readonly<Record<string, Reader>> = {
   'session.run': optional({ queue: 'queue' }, async options => (await rig.open()).run('Go.', options)),
   'session.steer': optional({ limits: {} }, async options => (await rig.open()).steer('Go.', options)),
   'session.continue': optional({ limits: {} }, async options => (await rig.open()).continue(options)),
+  'session.resume': optional({ budget: undefined }, async options => (await rig.open()).resume(options)),
 };
 
 /** The other exported functions: what they take is a value, or what a running tool gives, which is checked where it is used. */

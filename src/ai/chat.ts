@@ -8,6 +8,7 @@ import {
   SessionError,
   type SubmitOptions,
   type Turn,
+  type TurnOptions,
   type UserInput,
 } from '../index.ts';
 import { type ChatAnswers, readChatRequest } from './chat-request.ts';
@@ -50,14 +51,20 @@ export async function chatStream(
 /** Another answer to what the user said: the rest of the turn that was to give it, or a new turn. */
 function again(session: Session, input: UserInput, submit: SubmitOptions | undefined): Turn {
   const waits = session.gates.length > 0; // what is asked for is another answer, not this one
-  if (session.isRunning && !waits) throw new SessionBusyError();
+  if (session.isRunning && !waits)
+    throw new SessionBusyError('another answer can be asked for when it has ended, or after it was interrupted');
   if (waits || !isLastSaid(session.history, input)) return session.submit(input, submit);
   try {
-    return session.continue(submit);
+    return session.continue(ownOf(submit));
   } catch (error) {
     if (!SessionError.is(error) || error.kind !== 'nothing_to_continue') throw error;
     return session.submit(input, submit);
   }
+}
+
+/** What a turn is given that is no new input. */
+function ownOf({ limits, budget, signal }: SubmitOptions = {}): TurnOptions {
+  return { ...(limits && { limits }), ...(budget && { budget }), ...(signal && { signal }) };
 }
 
 function isLastSaid(history: readonly Message[], input: UserInput): boolean {

@@ -204,7 +204,8 @@ export class OpenHost implements Host {
         'nothing_to_resume',
         'the session has no unfinished turn and no input that waits: submit one',
       );
-    if (await this.#isUnderWay({ sessionId, turnId })) throw new SessionBusyError();
+    if (await this.#isUnderWay({ sessionId, turnId }))
+      throw new SessionBusyError('there is nothing to resume while it does, and inputs that wait follow it');
     await this.#parts.engine.start({ sessionId, turnId });
     return turnId;
   }

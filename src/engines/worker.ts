@@ -104,7 +104,7 @@ export class Worker {
   async dismiss(sessionId: string): Promise<void> {
     const lodger = this.#lodgers.get(sessionId);
     if (lodger === undefined) return;
-    if (lodger.isRunning && lodger.leaving === undefined) throw new SessionBusyError();
+    if (lodger.isRunning && lodger.leaving === undefined) throw new SessionBusyError('interrupt it first');
     await this.#leave(sessionId, lodger, 0);
   }
 

@@ -17,6 +17,9 @@ const STREAM = {
   type: 'text/event-stream',
 } as const;
 
+/** What is said to whoever asks for another answer while a turn gives one. */
+const ANSWERS_LATER = 'another answer can be asked for when it has ended, or after it was interrupted';
+
 /** What says that a stream speaks AI SDK's protocol, and which version. */
 const PROTOCOL = { 'x-vercel-ai-ui-message-stream': 'v1' } as const;
 
@@ -31,7 +34,8 @@ const chat = route({
     const request = readChatRequest(body);
     if (request.asks !== 'answers') {
       const { lastSeq, turnId: open, isLive, state } = await host.find(sessionId);
-      if (request.asks === 'again' && open !== undefined && isLive && state !== 'waiting') throw new SessionBusyError();
+      if (request.asks === 'again' && open !== undefined && isLive && state !== 'waiting')
+        throw new SessionBusyError(ANSWERS_LATER);
       const { turnId } = await host.submit(sessionId, request.input);
       const turn = new HostTurn({ host, sessionId, turnId, after: lastSeq });
       return streams.respond(new Chunks(toUIMessageStream(turn, { session: turn })), PROTOCOL);

@@ -118,6 +118,12 @@ export class Inbox {
     };
   }
 
+  /** Has a turn wait for which nothing was said: there is nothing to record. */
+  wait(job: Job): Job {
+    this.#queue.push(job);
+    return job;
+  }
+
   /** Records an input that waits for its turn, which has its id. A failure comes back with the turn that is running. */
   enqueue(message: UserMessage, limits: TurnLimits | undefined, inputId: string = newId()): Job {
     const job = this.job(limits, { inputId }, { turnId: inputId });

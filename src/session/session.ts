@@ -33,6 +33,7 @@ import { readSessionOptions } from './session-options.ts';
 import { Turn } from './turn.ts';
 import { type TurnPorts, turnContext } from './turn-context.ts';
 import { effectiveLimits, limitsOf, readTurnLimits, type TurnOptions } from './turn-limits.ts';
+import { interruptedBy, readSignal } from './turn-signal.ts';
 
 /** Options of `submit`. */
 export interface SubmitOptions extends TurnOptions {
@@ -42,7 +43,9 @@ export interface SubmitOptions extends TurnOptions {
   readonly turnId?: string;
 }
 
-const TURN_OPTIONS = ['limits', 'budget'] as const;
+const STEER_OPTIONS = ['limits', 'budget'] as const;
+const RESUME_OPTIONS = ['budget', 'signal'] as const;
+const TURN_OPTIONS = ['limits', 'budget', 'signal'] as const;
 const SUBMIT_OPTIONS = [...TURN_OPTIONS, 'queue', 'turnId'] as const;
 
 /** Options of `release`. */
@@ -198,15 +201,18 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
     const given = readSessionOptions(options, SUBMIT_OPTIONS, 'submit');
     const message = userMessage(input);
     const limits = readTurnLimits(given);
+    const signal = readSignal(given.signal);
     if (given.queue !== undefined && given.queue !== 'queue' && given.queue !== 'reject') {
       throw new SessionError('invalid_option', '"queue" must be "queue" or "reject"');
     }
     const turnId = this.#newTurnId(given.turnId);
     if (this.#active !== undefined && given.queue === 'reject') throw new SessionBusyError();
+    const enqueued = () => interruptedBy(signal, this.#handle(this.#inbox.enqueue(message, limits, turnId)));
+    if (signal?.aborted) return enqueued(); // and taken out again: what runs, or waits for a person, goes on
     this.#endUnfinished();
     if (this.#active === undefined && this.#inbox.size === 0)
-      return this.#start(this.#inbox.job(limits, { message }, { turnId }));
-    const turn = this.#handle(this.#inbox.enqueue(message, limits, turnId));
+      return interruptedBy(signal, this.#start(this.#inbox.job(limits, { message }, { turnId })));
+    const turn = enqueued();
     if (this.#active === undefined) this.#startNext();
     else if (this.#gates.isWaiting || [...this.#children].some(child => child.gates.length > 0))
       this.#active.interruption.stop({ kind: 'interrupted', reason: MOVED_ON });
@@ -228,16 +234,19 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
    * Takes up the turn that another process left unfinished, or the first input that waited. Results that were recorded are used, and their
    * calls never run again; a call that had started and has no result runs again only if its tool is `idempotent`, and else says that its
    * outcome is unknown; counts, usage and queue are as they were, the turn's time begins anew. With a `budget` (`call.budget` of a tool) what the
-   * turn uses counts there too. If another process goes on with the session,
+   * turn uses counts there too. With a `signal` that has aborted already, the turn ends without being run. If another process goes on with the session,
    * the turn fails with `JournalConflictError`. Throws `SessionError` `nothing_to_resume`, or `busy` while a turn runs.
    */
-  resume({ budget }: Pick<TurnOptions, 'budget'> = {}): Turn<Output> {
+  resume(options: Pick<TurnOptions, 'budget' | 'signal'> = {}): Turn<Output> {
     this.#requireOpen();
-    if (this.#active !== undefined) throw new SessionBusyError();
+    const given = readSessionOptions(options, RESUME_OPTIONS, 'resume');
+    const limits = readTurnLimits(given);
+    const signal = readSignal(given.signal);
+    if (this.#active !== undefined) throw new SessionBusyError(IS_RESUMED);
     const { turn } = this.#state;
     if (turn !== undefined) {
       const from = { turnId: turn.turnId, afterSeq: turn.firstSeq - 1 };
-      return this.#start(this.#inbox.job(readTurnLimits({ ...(budget && { budget }) }), {}, from), turn);
+      return interruptedBy(signal, this.#start(this.#inbox.job(limits, {}, from), turn));
     }
     const next = this.#inbox.first;
     if (next === undefined) {
@@ -246,8 +255,8 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
         'the session has no unfinished turn and no input that waits: submit one',
       );
     }
-    this.#startNext();
-    return this.#handle(next);
+    if (!signal?.aborted) this.#startNext();
+    return interruptedBy(signal, this.#handle(next));
   }
 
   /** The turn that runs, or `undefined`. */
@@ -278,9 +287,9 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
    * runs, it becomes a turn of its own, with these limits; those of the running turn stay as they are. Settles when it is decided which.
    * Rejects with what `submit` throws.
    */
-  async steer(input: UserInput, options: TurnOptions = {}): Promise<Steered<Output>> {
+  async steer(input: UserInput, options: Pick<TurnOptions, 'limits' | 'budget'> = {}): Promise<Steered<Output>> {
     this.#requireOpen();
-    const given = readSessionOptions(options, TURN_OPTIONS, 'steer');
+    const given = readSessionOptions(options, STEER_OPTIONS, 'steer');
     if (this.#active === undefined) return { kind: 'submitted', turn: this.submit(input, given) };
     return this.#inbox.steer(userMessage(input), readTurnLimits(given)) as Promise<Steered<Output>>;
   }
@@ -292,13 +301,16 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
   continue(options: TurnOptions = {}): Turn<Output> {
     this.#requireOpen();
     const given = readSessionOptions(options, TURN_OPTIONS, 'continue');
-    if (this.#active !== undefined) throw new SessionBusyError();
+    const limits = readTurnLimits(given);
+    const signal = readSignal(given.signal);
+    if (this.#active !== undefined) throw new SessionBusyError(CONTINUES_LATER);
     if (!this.#state.canContinue && this.#state.turn === undefined) {
       throw new SessionError('nothing_to_continue', 'the last turn ended with an answer: submit a new input instead');
     }
-    const limits = readTurnLimits(given);
+    const job = this.#inbox.job(limits, {});
+    if (signal?.aborted) return interruptedBy(signal, this.#handle(this.#inbox.wait(job)));
     this.#endUnfinished();
-    return this.#start(this.#inbox.job(limits, {}));
+    return interruptedBy(signal, this.#start(job));
   }
 
   /** Changes the mode, from the next turn on. Throws `SessionError` `unknown_mode`. */
@@ -501,3 +513,7 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
 }
 
 const CLOSED = 'the session was closed';
+const IS_RESUMED =
+  'there is nothing to resume while it does: session.turn is that turn, and inputs that wait follow it';
+const CONTINUES_LATER =
+  'there is nothing to continue before its end: wait for the result of session.turn, or interrupt it';

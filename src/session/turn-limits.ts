@@ -17,6 +17,11 @@ export interface TurnOptions {
   readonly limits?: ToolLimits;
   /** What another turn has left (`call.budget` of a tool): no limit of this turn is larger, and 0 means nothing. Default: no cap. */
   readonly budget?: ToolBudget;
+  /**
+   * Interrupts the turn when it aborts, with its reason; one that waits is taken out of the queue. If it has aborted already, the turn is not run, and its
+   * result is `interrupted`. It is of this process alone: it is not recorded, and a process that takes the turn up knows nothing of it. Default: none.
+   */
+  readonly signal?: AbortSignal;
 }
 
 /** A turn's own limits, checked. Its mode's are known when it begins. */
@@ -26,7 +31,7 @@ export interface TurnLimits {
 }
 
 /** Takes what a turn was given; `undefined` for nothing. Throws `DefinitionError` for limits and `SessionError` for a budget that cannot be taken. */
-export function readTurnLimits({ limits, budget }: TurnOptions): TurnLimits | undefined {
+export function readTurnLimits({ limits, budget }: Pick<TurnOptions, 'limits' | 'budget'>): TurnLimits | undefined {
   if (limits === undefined && budget === undefined) return undefined;
   if (budget !== undefined) requireBudget(budget);
   return { own: readLimits(limits, 'limits'), budget };

@@ -242,6 +242,16 @@ describe('a page that talks to a session', () => {
     expect(session.history.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant']);
   });
 
+  it('goes on with a turn that failed also where options are given for a new one', async () => {
+    const broken = Object.assign(new Error('no'), { isRetryable: false });
+    const session = await benchOf([{ error: broken }, { text: 'Now.' }]).rig.open();
+    const user = { id: 'u', role: 'user', parts: [{ type: 'text', text: 'Hi' }] };
+    const submit = { queue: 'reject', limits: { calls: 1 } } as const;
+    await readPage(await chatStream(session, { messages: [user] }, { submit }));
+    await readPage(await chatStream(session, { messages: [user], trigger: 'regenerate-message' }, { submit }));
+    expect(session.history.map(({ role }) => role)).toEqual(['user', 'assistant']);
+  });
+
   it('answers an earlier message anew, and one that never reached the session', async () => {
     const broken = Object.assign(new Error('no'), { isRetryable: false });
     const { rig, model } = benchOf([{ text: 'One.' }, { error: broken }, { text: 'First.' }, { text: 'Third.' }]);

@@ -105,6 +105,11 @@ describe('two turns at once', () => {
     await reached(turn, 'tool.started');
     expect(() => session.continue()).toThrow(SessionBusyError);
     expect(() => session.resume()).toThrow(SessionBusyError);
+    expect(() => session.continue()).toThrow(
+      /nothing to continue before its end: wait for the result of session\.turn/,
+    );
+    expect(() => session.resume()).toThrow(/nothing to resume while it does: session\.turn is that turn/);
+    expect(() => session.submit('x', { queue: 'reject' })).toThrow(/or submit with queue: "queue"$/);
     expect(session.unfinished).toBeUndefined();
     expect(await clock.runUntil(turn.result)).toMatchObject({ status: 'done' });
     expectOneAtATime(opened.events);
