@@ -1,7 +1,7 @@
 /** An engine from one line of text, as a command line or a configuration has it. */
 
 import { DefinitionError } from '../errors.ts';
-import type { Engine } from './engine.ts';
+import type { ClosableEngine } from './engine.ts';
 
 /** For messages and help: what can be written. */
 const ENGINE_URLS = 'restate://HOST:PORT?admin=URL&listen=PORT or pg-boss://USER:PASSWORD@HOST/DATABASE';
@@ -17,7 +17,7 @@ const PG_BOSS_PARAMETERS = ['schema', 'queue', 'concurrency', 'connections'] as 
  * `pg-boss://USER:PASSWORD@HOST/DATABASE`, with `schema`, `queue`, `concurrency`, `connections`, and what PostgreSQL itself knows. Throws
  * `DefinitionError`.
  */
-export async function engineFromUrl(text: string): Promise<Engine> {
+export async function engineFromUrl(text: string): Promise<ClosableEngine> {
   const url = URL.parse(text);
   if (url?.protocol === 'restate:') return restateFrom(url);
   if (url?.protocol === 'pg-boss:') return pgBossFrom(url);
@@ -25,7 +25,7 @@ export async function engineFromUrl(text: string): Promise<Engine> {
   throw invalid(`an engine is written as ${ENGINE_URLS}, not ${what}`);
 }
 
-async function restateFrom(url: URL): Promise<Engine> {
+async function restateFrom(url: URL): Promise<ClosableEngine> {
   const { admin, listen, host, url: reachedAt, share, namespace, tls } = take(url, RESTATE_PARAMETERS);
   const other = [...url.searchParams.keys()][0];
   if (other !== undefined) throw invalid(`a restate:// URL has no "${other}"`);
@@ -44,7 +44,7 @@ async function restateFrom(url: URL): Promise<Engine> {
   });
 }
 
-async function pgBossFrom(url: URL): Promise<Engine> {
+async function pgBossFrom(url: URL): Promise<ClosableEngine> {
   const { schema, queue, concurrency, connections } = take(url, PG_BOSS_PARAMETERS);
   const { pgBoss } = await import('./pg-boss/index.ts');
   return pgBoss({

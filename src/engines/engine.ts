@@ -64,3 +64,9 @@ export interface Engine {
   /** Lets go of what the engine holds of its own, a connection for example. What serves is closed before. Default: it holds nothing. */
   close?(): Promise<void>;
 }
+
+/** An engine that is let go of by whoever made it: what the factories of this package give, so that one is exchanged for another without further ado. */
+export interface ClosableEngine extends Engine, AsyncDisposable {
+  /** Lets go of what the engine holds of its own, a connection for example; one that holds nothing does nothing. What serves is closed before. */
+  close(): Promise<void>;
+}

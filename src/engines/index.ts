@@ -1,7 +1,7 @@
 /** `looprig/engines`: hosts of sessions, and where their turns run. */
 export type { HostOptions } from './create-host.ts';
 export { createHost } from './create-host.ts';
-export type { Engine, RunOutcome, RunSignals, RunTurn, Serving, TurnRef } from './engine.ts';
+export type { ClosableEngine, Engine, RunOutcome, RunSignals, RunTurn, Serving, TurnRef } from './engine.ts';
 export type { EngineErrorKind } from './engine-error.ts';
 export { EngineError } from './engine-error.ts';
 export { engineFromUrl } from './engine-url.ts';

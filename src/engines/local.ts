@@ -2,7 +2,7 @@
 import { type Clock, systemClock, type TimerHandle } from '../clock.ts';
 import { readTyped, refuseOption } from '../define/options.ts';
 import { show } from '../show.ts';
-import type { Engine, RunOutcome, RunTurn, Serving, TurnRef } from './engine.ts';
+import type { ClosableEngine, RunOutcome, RunTurn, Serving, TurnRef } from './engine.ts';
 
 /** What `localEngine` takes. */
 export interface LocalEngineOptions {
@@ -19,7 +19,7 @@ const FIRST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 30_000;
 
 /** An engine that runs turns in this process. Throws `DefinitionError` for options that it cannot take. */
-export function localEngine(options: LocalEngineOptions = {}): Engine {
+export function localEngine(options: LocalEngineOptions = {}): ClosableEngine {
   const { parallel = Number.POSITIVE_INFINITY, clock = systemClock } = readTyped(options, OPTIONS, 'localEngine');
   if (parallel !== Number.POSITIVE_INFINITY && (!Number.isSafeInteger(parallel) || parallel < 1))
     throw refuseOption('parallel', `"parallel" must be a positive integer, not ${show(parallel)}`);
@@ -44,7 +44,7 @@ interface Server {
   readonly runs: Set<Promise<void>>;
 }
 
-class LocalEngine implements Engine {
+class LocalEngine implements ClosableEngine {
   readonly isDurable = false;
   readonly #parallel: number;
   readonly #clock: Clock;
@@ -99,6 +99,13 @@ class LocalEngine implements Engine {
 
   async has(ref: TurnRef): Promise<boolean> {
     return this.#find(ref) !== undefined;
+  }
+
+  /** Does nothing: its timers end with what serves. */
+  async close(): Promise<void> {}
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
   }
 
   #find({ sessionId, turnId }: TurnRef): Entry | undefined {

@@ -91,7 +91,7 @@ async function lab(
     startWorker: () => startWorker(plan, COMPILED),
     async close() {
       await host.close();
-      await engine.close?.();
+      await engine.close();
       await store.close();
       for (const server of servers) await server.stop();
       rmSync(plan.folder, { recursive: true, force: true, maxRetries: 5 });

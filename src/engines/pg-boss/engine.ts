@@ -5,7 +5,7 @@
 import type { Db, Job, PgBoss } from 'pg-boss';
 import { namedId } from '../../ids.ts';
 import { reasonOf } from '../../reason.ts';
-import type { Engine, RunOutcome, RunTurn, Serving, TurnRef } from '../engine.ts';
+import type { ClosableEngine, RunOutcome, RunTurn, Serving, TurnRef } from '../engine.ts';
 import { EngineError } from '../engine-error.ts';
 import { openPgBoss } from './open.ts';
 import type { ResolvedPgBoss } from './options.ts';
@@ -18,7 +18,7 @@ const jobOf = ({ sessionId, turnId }: TurnRef): string => namedId(`${sessionId} 
 /** The time of a turn that waits for nothing but to be woken. */
 const NEVER = new Date('9999-12-31T00:00:00Z');
 
-export class PgBossEngine implements Engine, AsyncDisposable {
+export class PgBossEngine implements ClosableEngine {
   readonly isDurable = true;
   readonly #options: ResolvedPgBoss;
   /** What stops the runs of this process, by their jobs. */

@@ -1,6 +1,6 @@
 /** `looprig/restate`: turns on Restate, which starts them, runs them again where a worker is lost, and keeps those that wait. */
 import type { Ingress, Send } from '@restatedev/restate-sdk-clients';
-import type { Engine, RunTurn, Serving, TurnRef } from '../engine.ts';
+import type { ClosableEngine, RunTurn, Serving, TurnRef } from '../engine.ts';
 import { EngineError } from '../engine-error.ts';
 import { type ResolvedRestate, type RestateOptions, resolveRestate } from './options.ts';
 import { loadClientSdk } from './packages.ts';
@@ -13,14 +13,14 @@ export type { RestateOptions, RestateWorkerOptions } from './options.ts';
  * An engine on a Restate server. Needs the packages `@restatedev/restate-sdk-clients` and, to run turns, `@restatedev/restate-sdk`. Throws
  * `DefinitionError` for options that it cannot take.
  */
-export function restate(options: RestateOptions): Engine {
+export function restate(options: RestateOptions): ClosableEngine {
   return new RestateEngine(resolveRestate(options));
 }
 
 /** The longest that the server may take to answer, in milliseconds. */
 const REQUEST_TIMEOUT_MS = 10_000;
 
-class RestateEngine implements Engine {
+class RestateEngine implements ClosableEngine {
   readonly isDurable = true;
   readonly #options: ResolvedRestate;
   #client: Promise<Ingress> | undefined;
@@ -43,6 +43,13 @@ class RestateEngine implements Engine {
 
   serve(run: RunTurn): Promise<Serving> {
     return RestateWorker.start(this.#options, run);
+  }
+
+  /** Does nothing: every request is one of its own, and what serves closes its port. */
+  async close(): Promise<void> {}
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
   }
 
   async #send(handler: string, { sessionId, turnId }: TurnRef, idempotencyKey?: string): Promise<Send> {
