@@ -1,19 +1,20 @@
 /** The page: sessions at the side, one of them in the middle, and the way from one to the other in the address. */
 import type { VNode } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { Patterns } from '../report/components/icons.tsx';
 import { idInAddress, titleOf } from './address.ts';
 import type { Client } from './client.ts';
 import { useAction } from './hooks.ts';
-import { SessionList } from './session-list.tsx';
+import { focusSession, SessionList } from './session-list.tsx';
 import { SessionPage } from './session-page.tsx';
 import { nextTheme, storedTheme } from './theme.ts';
 import { keepToken } from './token.ts';
-import { useSessions } from './use-sessions.ts';
+import { type Sessions, useSessions } from './use-sessions.ts';
 
 export function App({ client }: { readonly client: Client }): VNode {
   const sessionId = useSessionId();
-  const { sessions, needsToken, load, more } = useSessions(client);
+  const { sessions, needsToken, load, more, forget } = useSessions(client);
+  const { told, leave } = useLeaving(sessionId, sessions.list);
   useEffect(() => {
     if (sessionId === undefined) document.title = titleOf(undefined);
   }, [sessionId]);
@@ -37,11 +38,53 @@ export function App({ client }: { readonly client: Client }): VNode {
         {sessionId === undefined ? (
           <Welcome />
         ) : (
-          <SessionPage key={sessionId} client={client} sessionId={sessionId} loops={sessions.loops} reload={load} />
+          <SessionPage
+            key={sessionId}
+            client={client}
+            sessionId={sessionId}
+            loops={sessions.loops}
+            reload={load}
+            onGone={() => void forget(sessionId)}
+            remove={async () => {
+              await client.remove(sessionId);
+              leave();
+              await forget(sessionId);
+            }}
+          />
         )}
       </main>
+      <p class="visually-hidden" role="status">
+        {told}
+      </p>
     </div>
   );
+}
+
+interface Leaving {
+  /** What is told to those who do not see the page change. */
+  readonly told: string;
+  leave(): void;
+}
+
+/** After a session was deleted: its place in the list is that of the next one, and there the focus goes. */
+function useLeaving(sessionId: string | undefined, list: Sessions['list'] = []): Leaving {
+  const next = useRef<{ readonly sessionId: string | undefined }>(undefined);
+  const [told, setTold] = useState('');
+  useEffect(() => {
+    if (sessionId !== undefined) return setTold('');
+    if (next.current === undefined) return;
+    focusSession(next.current.sessionId);
+    next.current = undefined;
+    setTold('The session was deleted.');
+  }, [sessionId]);
+  return {
+    told,
+    leave() {
+      const at = list.findIndex(session => session.sessionId === sessionId);
+      next.current = { sessionId: (list[at + 1] ?? list[at - 1])?.sessionId };
+      location.hash = '#/';
+    },
+  };
 }
 
 /** No link: the address says which session is shown, not where in the page. */

@@ -18,6 +18,11 @@ export class ApiError extends Error {
   }
 }
 
+/** Whether a request failed because its session is not there, or not any more. */
+export function isUnknownSession(error: unknown): boolean {
+  return error instanceof ApiError && error.kind === 'unknown_session';
+}
+
 /** How a failure is told. */
 export function sentenceOf(error: unknown): string {
   return reasonOf(error, 'Something failed.');
@@ -60,6 +65,15 @@ export class Client {
 
   details(sessionId: string): Promise<SessionDetails> {
     return this.#json(`${pathOf(sessionId)}`);
+  }
+
+  /** Deletes a session; one that somebody else has deleted is gone too. */
+  async remove(sessionId: string): Promise<void> {
+    try {
+      await this.#request(pathOf(sessionId), { method: 'DELETE' });
+    } catch (error) {
+      if (!isUnknownSession(error)) throw error;
+    }
   }
 
   submit(sessionId: string, input: string, key: string): Promise<{ readonly turnId: string }> {

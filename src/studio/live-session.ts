@@ -8,13 +8,13 @@ import type { SessionDetails } from '../engines/host.ts';
 import { isTerminal, type SessionEvent } from '../events/events.ts';
 import { EMPTY_VIEW, reduceAll, withoutDrafts } from '../report/model/reduce.ts';
 import type { SessionView } from '../report/model/view.ts';
-import { ApiError, type Client, sentenceOf } from './client.ts';
+import { ApiError, type Client, isUnknownSession, sentenceOf } from './client.ts';
 import { readSse } from './sse.ts';
 
-/** How the stream stands; `broken` is tried again, `refused` is not. */
+/** How the stream stands; `broken` is tried again, `refused` is not, and of one that is `gone` there is nothing to read. */
 export type Connection =
   | { readonly state: 'connecting' | 'live' }
-  | { readonly state: 'broken' | 'refused'; readonly reason: string };
+  | { readonly state: 'broken' | 'refused' | 'gone'; readonly reason: string };
 
 /** What a page shows of a session. */
 export interface LiveState {
@@ -71,12 +71,23 @@ export class LiveSession {
       const details = await this.#client.details(this.sessionId);
       const isNew = JSON.stringify(details) !== JSON.stringify(this.#state.details);
       if (isNew && !this.#end.signal.aborted) this.#set({ details });
-    } catch {
-      // the stream says what is wrong
+    } catch (error) {
+      if (isUnknownSession(error)) this.#leave(); // of everything else the stream says what is wrong
     }
     if (this.#end.signal.aborted) return;
     clearTimeout(this.#detailsTimer);
     this.#detailsTimer = setTimeout(() => void this.refresh(), DETAILS_MS);
+  }
+
+  #leave(): void {
+    if (this.#end.signal.aborted) return;
+    this.#end.abort();
+    const { view, details } = this.#state;
+    const wasThere = view.seq > 0 || details !== undefined;
+    const reason = wasThere
+      ? 'This session was deleted.'
+      : 'There is no session at this address. It may have been deleted.';
+    this.#set({ connection: { state: 'gone', reason } });
   }
 
   #set(changes: Partial<LiveState>): void {
@@ -98,6 +109,7 @@ export class LiveSession {
         if (response.body !== null) reason = (await this.#take(response.body)) ?? reason;
       } catch (error) {
         if (signal.aborted) return;
+        if (isUnknownSession(error)) return this.#leave();
         reason = sentenceOf(error);
         const isFinal = error instanceof ApiError && error.status >= 400 && error.status < 500 && error.status !== 429;
         if (isFinal) return this.#set({ connection: { state: 'refused', reason } });

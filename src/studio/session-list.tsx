@@ -133,12 +133,12 @@ interface FirstNew {
   keep(): void;
 }
 
-/** Puts the focus on a session of the list; gives whether it is there. */
-function focusSession(sessionId: string): boolean {
+/** Puts the focus on a session of the list, or above them where it is not shown. */
+export function focusSession(sessionId: string | undefined): void {
   const links = document.querySelectorAll<HTMLAnchorElement>('a.session');
-  const link = [...links].find(one => one.getAttribute('href') === addressOf(sessionId));
-  link?.focus();
-  return link !== undefined;
+  const href = sessionId === undefined ? undefined : addressOf(sessionId);
+  const link = [...links].find(one => one.getAttribute('href') === href);
+  (link ?? document.getElementById('filter'))?.focus();
 }
 
 function Item({ session, isCurrent }: { readonly session: SessionSummary; readonly isCurrent: boolean }): VNode {

@@ -10,6 +10,7 @@ import type { CallView, SessionView } from '../report/model/view.ts';
 import { addressOf, titleOf } from './address.ts';
 import type { Client } from './client.ts';
 import { Composer } from './composer.tsx';
+import { DeleteSession, Gone } from './deletion.tsx';
 import { Feed } from './feed.tsx';
 import { Gates, openGatesOf } from './gates.tsx';
 import { useAction, useLive, useMedia, useNow } from './hooks.ts';
@@ -21,14 +22,19 @@ export function SessionPage(props: {
   readonly sessionId: string;
   readonly loops: readonly LoopSummary[];
   readonly reload: () => Promise<void>;
+  /** Told that the session is not there, or not any more. */
+  readonly onGone: () => void;
+  /** Deletes the session. */
+  readonly remove: () => Promise<void>;
 }): VNode {
-  const { client, sessionId, loops, reload } = props;
+  const { client, sessionId, loops, reload, onGone, remove } = props;
   const live = useMemo(() => new LiveSession(client, sessionId), [client, sessionId]);
   useEffect(() => () => live.close(), [live]);
   const { view, details, connection, aheadMs } = useLive(live);
   const turn = view.turns.at(-1);
   const isUnderWay = turn !== undefined && turn.end === undefined;
-  const isLive = isUnderWay && details?.isLive !== false;
+  const gone = connection.state === 'gone' ? connection.reason : undefined;
+  const isLive = isUnderWay && details?.isLive !== false && gone === undefined;
   const now = useNow(isLive, view.at, aheadMs);
   // A turn that nobody works on stands still.
   const time = isLive ? now : view.at;
@@ -40,6 +46,17 @@ export function SessionPage(props: {
   useEffect(() => {
     document.title = titleOf(details?.title);
   }, [details?.title]);
+  useEffect(() => {
+    if (gone !== undefined) onGone();
+  }, [gone]);
+  if (gone !== undefined && view.turns.length === 0) {
+    return (
+      <div class="welcome">
+        <p role="status">{gone}</p>
+        <a href="#/">All sessions</a>
+      </div>
+    );
+  }
   if (connection.state === 'refused' && view.turns.length === 0) {
     return (
       <div class="welcome">
@@ -53,7 +70,7 @@ export function SessionPage(props: {
   return (
     <Details.Provider value={host}>
       <div class="session-page">
-        <Head view={view} details={details} connection={connection} isAsking={gates.length > 0} />
+        <Head view={view} details={details} connection={connection} isAsking={gates.length > 0} remove={remove} />
         {isWide ? null : (
           <details class="overview-narrow">
             <summary>{turn === undefined ? 'Limits, tokens and facts' : gaugesLine(turn, time)}</summary>
@@ -62,20 +79,27 @@ export function SessionPage(props: {
         )}
         <Feed view={view} now={time} />
         <div class="dock">
-          <Gates client={client} sessionId={sessionId} gates={gates} now={time} onAnswer={() => live.refresh()} />
-          <Waiting waiting={view.waiting} />
-          <Composer
-            client={client}
-            sessionId={sessionId}
-            modes={modes}
-            mode={details?.mode ?? view.mode}
-            turn={turn}
-            isLeft={isUnderWay && details?.isLive === false}
-            onSent={() => live.refresh()}
-          />
+          {gone === undefined ? (
+            <>
+              <Gates client={client} sessionId={sessionId} gates={gates} now={time} onAnswer={() => live.refresh()} />
+              <Waiting waiting={view.waiting} />
+              <Composer
+                client={client}
+                sessionId={sessionId}
+                modes={modes}
+                mode={details?.mode ?? view.mode}
+                turn={turn}
+                isLeft={isUnderWay && details?.isLive === false}
+                onSent={() => live.refresh()}
+              />
+            </>
+          ) : (
+            <Gone reason={`${gone} What you still see of it is gone once you leave.`} />
+          )}
         </div>
         {isWide ? (
-          <aside class="inspector" aria-label="How the last turn stands">
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+          <aside class="inspector" aria-label="How the last turn stands" tabIndex={0}>
             <Inspector view={view} details={details} now={time} />
           </aside>
         ) : null}
@@ -115,8 +139,9 @@ function Head(props: {
   readonly details: SessionDetails | undefined;
   readonly connection: Connection;
   readonly isAsking: boolean;
+  readonly remove: () => Promise<void>;
 }): VNode {
-  const { view, details, connection, isAsking } = props;
+  const { view, details, connection, isAsking, remove } = props;
   const turn = view.turns.at(-1);
   const first = view.turns.map(({ input }) => inputText(input)).find(text => text !== '');
   // A turn that runs may wait all the same: in one of its delegates.
@@ -137,20 +162,24 @@ function Head(props: {
         {details === undefined ? null : <span class="muted">{details.loop}</span>}
         <ConnectionState connection={connection} />
       </p>
+      {connection.state === 'gone' ? null : <DeleteSession remove={remove} />}
     </header>
   );
 }
 
+const CONNECTION_WORDS: Readonly<Record<Connection['state'], string>> = Object.freeze({
+  ...{ connecting: 'connecting', live: 'connected', broken: 'reconnecting', refused: 'not connected', gone: 'deleted' },
+});
+
 function ConnectionState({ connection }: { readonly connection: Connection }): VNode {
   const { state } = connection;
-  const word = { connecting: 'connecting', live: 'connected', broken: 'reconnecting', refused: 'not connected' }[state];
-  const reason = 'reason' in connection ? connection.reason : undefined;
+  const reason = 'reason' in connection && state !== 'gone' ? connection.reason : undefined;
   return (
     <span class={`connection connection-${state}`} role="status" title={reason}>
       <svg viewBox="0 0 10 10" width="9" height="9" aria-hidden="true">
         {state === 'live' ? <circle cx="5" cy="5" r="4.5" /> : <path d="M5 0 10 9.5H0z" />}
       </svg>{' '}
-      {word}
+      {CONNECTION_WORDS[state]}
       {reason === undefined ? null : <span class="connection-reason">: {reason}</span>}
     </span>
   );

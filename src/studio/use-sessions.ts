@@ -24,6 +24,8 @@ export interface KnownSessions {
   load(): Promise<void>;
   /** Reads the next page. */
   more(): Promise<void>;
+  /** Takes out a session that was deleted. */
+  forget(sessionId: string): Promise<void>;
 }
 
 /** How often what is new is read. */
@@ -52,6 +54,13 @@ export function useSessions(client: Client): KnownSessions {
     await pages.more();
     show({});
   }, [pages, show]);
+  const forget = useCallback(
+    async (sessionId: string): Promise<void> => {
+      await pages.forget(sessionId);
+      show({});
+    },
+    [pages, show],
+  );
   usePolling(load, LIST_MS);
-  return { sessions, needsToken, load, more };
+  return { sessions, needsToken, load, more, forget };
 }
