@@ -3,9 +3,10 @@ import type { VNode } from 'preact';
 import type { SessionDetails } from '../engines/host.ts';
 import { Gauges, UsageBars } from '../report/components/gauges.tsx';
 import { TimelineLegend } from '../report/components/timeline.tsx';
-import { countText, durationText, timeText, tokensText } from '../report/model/format.ts';
+import { countText, durationText, tokensText } from '../report/model/format.ts';
 import { gaugesOf } from '../report/model/gauges.ts';
 import type { SessionView, TurnView } from '../report/model/view.ts';
+import { Time } from './time.tsx';
 
 /** The gauges in one line, for where there is no room for bars. */
 export function gaugesLine(turn: TurnView, now: number): string {
@@ -44,7 +45,9 @@ export function Inspector(props: {
             <>
               <div>
                 <dt>Turn began</dt>
-                <dd>{timeText(turn.startedAt)}</dd>
+                <dd>
+                  <Time at={turn.startedAt} />
+                </dd>
               </div>
               <div>
                 <dt>It took</dt>

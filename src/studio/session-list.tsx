@@ -8,6 +8,7 @@ import type { SessionSummary } from '../session/summary.ts';
 import { addressOf } from './address.ts';
 import type { Client } from './client.ts';
 import { useAction } from './hooks.ts';
+import { Time } from './time.tsx';
 import type { Sessions } from './use-sessions.ts';
 
 const STATE_WORDS: Readonly<Record<SessionSummary['state'], string>> = Object.freeze({
@@ -151,7 +152,9 @@ function Item({ session, isCurrent }: { readonly session: SessionSummary; readon
           <span class={`session-state session-${state}`}>
             <Icon look={STATE_LOOKS[state] ?? 'new'} /> {STATE_WORDS[state]}
           </span>
-          <span class="session-age">{ageText(Date.now() - updatedAt)}</span>
+          <span class="session-age">
+            <Time at={updatedAt}>{ageText(Date.now() - updatedAt)}</Time>
+          </span>
         </span>
         <span class="session-facts muted">
           <span class="session-loop">{loop}</span>

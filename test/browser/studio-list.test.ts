@@ -74,6 +74,15 @@ describe('a session that is deleted', () => {
     const { page } = tab;
     const focused = (): Promise<unknown> => page.evaluate('document.activeElement.textContent');
     await page.locator('.turn-done').waitFor();
+    await page.getByText('10 tokens in · 5 out').waitFor();
+    const { startedAt, told, shown, title } = (await page.evaluate(`(() => {
+      const time = document.querySelector('.inspector time');
+      const startedAt = Date.parse(time.dateTime);
+      const told = new Date(startedAt).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+      return { startedAt, told, shown: time.textContent, title: time.title };
+    })()`)) as Readonly<Record<string, string | number>>;
+    expect(shown).toBe(told);
+    expect(title).toBe(`${new Date(Number(startedAt)).toISOString().slice(0, 19).replace('T', ' ')} UTC`);
     const ask = page.getByRole('button', { name: 'Delete…' });
     await ask.press('Enter');
     await page.getByText('Delete this session for good?').waitFor();

@@ -38,7 +38,7 @@ describe('a report', () => {
       'Said while it worked Leave docs/legacy.md as it is, please.',
       'Iterations 3 / 10',
       'Ran at once 4 / 4',
-      '14.3k in (9.6k cached)',
+      '14.3k tokens in (9.6k cached)',
       'waited for a slot for',
       'waited for another call for 120 ms',
       'waited for a person for 18.1 s',

@@ -77,7 +77,7 @@ function stepFigures({ startedAt, endedAt, usage, finishReason }: StepView, now:
     usage === undefined
       ? []
       : [
-          `${tokensText(usage.inputTokens)} in${usage.cachedInputTokens > 0 ? ` (${tokensText(usage.cachedInputTokens)} cached)` : ''}`,
+          `${tokensText(usage.inputTokens)} tokens in${usage.cachedInputTokens > 0 ? ` (${tokensText(usage.cachedInputTokens)} cached)` : ''}`,
           `${tokensText(usage.outputTokens)} out${usage.reasoningTokens > 0 ? ` (${tokensText(usage.reasoningTokens)} reasoning)` : ''}`,
         ];
   const odd = finishReason?.unified;
