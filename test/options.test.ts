@@ -82,6 +82,11 @@ const READERS: Readonly<Record<string, Reader>> = {
   listen: optional({ port: 0 }, options => server.listen(rig, options)),
   sqliteStore: required({ file: 'never-opened.db' }, options => sqlite.sqliteStore(options)),
   engineKit: optional({ workers: 1 }, options => testing.engineKit(() => Promise.reject(new Error('no lab')), options)),
+  deleteSession: optional({ unfinished: true }, async options => {
+    const store = memoryStore();
+    const sessionId = await core.defineRig({ loops: [loop], store }).begin();
+    await core.deleteSession(store, sessionId, options);
+  }),
   journalStoreKit: optional({}, options => testing.journalStoreKit(memoryStore, options)),
   replayModel: optional({ split: 'whole' }, options => testing.replayModel(RECORDING, options)),
   scriptedTool: { ...optional({ returns: 'a' }, options => testing.scriptedTool('a', options)), takesOthers: true },

@@ -32,12 +32,24 @@ export function answersFrom(message: UIMessage): readonly PageAnswer[] {
   );
 }
 
-/** How far a page's message has come: its steps, and the ids of the approvals that the last one of them shows. */
-export function progressOf({ parts }: UIMessage): { readonly steps: number; readonly approvals: readonly string[] } {
+/** What a page's message shows: how many steps, and of the last one of them the ids of its approvals, and whether it has text. */
+export interface PageProgress {
+  readonly steps: number;
+  readonly approvals: readonly string[];
+  readonly hasText: boolean;
+}
+
+/** How far a page's message has come. */
+export function progressOf({ parts }: UIMessage): PageProgress {
   const list: readonly unknown[] = Array.isArray(parts) ? parts : [];
   const isStart = (part: unknown): boolean => field(part, 'type') === 'step-start';
   const last = list.slice(list.findLastIndex(isStart) + 1);
-  return { steps: list.filter(isStart).length, approvals: approvalsIn(last).map(({ id }) => id) };
+  const isText = (part: unknown): boolean => field(part, 'type') === 'text' && field(part, 'text') !== '';
+  return {
+    steps: list.filter(isStart).length,
+    approvals: approvalsIn(last).map(({ id }) => id),
+    hasText: last.some(isText),
+  };
 }
 
 function approvalsIn(parts: readonly unknown[]): readonly Approval[] {

@@ -106,6 +106,11 @@ export class UIChunks {
     this.#emit({ type: 'finish', finishReason: 'tool-calls' });
   }
 
+  /** Whether the step that is under way has text. */
+  get hasText(): boolean {
+    return this.#step?.hasText === true;
+  }
+
   /** Says the step that is under way once more, to a page that shows something of it. */
   retellStep(): void {
     this.#step?.sayAll();

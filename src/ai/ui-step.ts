@@ -40,6 +40,10 @@ export class UIStep {
     this.#emit = emit;
   }
 
+  get hasText(): boolean {
+    return this.#text !== '';
+  }
+
   /** Shows a chunk of this step. */
   show(chunk: UIMessageChunk): void {
     this.#shown.push(chunk);

@@ -12,7 +12,7 @@ import {
   type TurnEvent,
   type Usage,
 } from '../index.ts';
-import { progressOf } from './approvals.ts';
+import { type PageProgress, progressOf } from './approvals.ts';
 import { type Telling, type TurnEnd, UIChunks } from './ui-chunks.ts';
 
 /** Options of `toUIMessageStream`. */
@@ -105,8 +105,8 @@ class TurnTelling {
   readonly #chunks: UIChunks;
   readonly #session: UIMessageStreamOptions['session'];
   readonly #onError: Telling['errorText'];
-  /** How far the page has seen everything: the step that it is in, and the gates of it that it shows. */
-  readonly #seen: { readonly steps: number; readonly gates: Set<string> };
+  /** How far the page has seen everything: the step that it is in, the gates of it that it shows, and whether it shows text of it. */
+  readonly #seen: { readonly steps: number; readonly gates: Set<string>; readonly hasText: boolean };
   #ready: UIMessageChunk[] = [];
   #isPassing: boolean;
   isOver = false;
@@ -120,8 +120,8 @@ class TurnTelling {
     this.#turnId = turn.id;
     this.#session = session;
     this.#onError = onError;
-    const seen = continues?.id === turn.id ? progressOf(continues) : { steps: 0, approvals: [] };
-    this.#seen = { steps: seen.steps, gates: new Set(seen.approvals) };
+    const seen = continues?.id === turn.id ? progressOf(continues) : NOTHING_SEEN;
+    this.#seen = { steps: seen.steps, gates: new Set(seen.approvals), hasText: seen.hasText };
     this.#isPassing = seen.steps > 0;
     this.#ready.push({ type: 'start', messageId: turn.id });
     this.#chunks = new UIChunks(
@@ -175,14 +175,14 @@ class TurnTelling {
     if (this.#chunks.steps >= this.#seen.steps) this.#chunks.retellStep();
   }
 
-  /** With the last of the gates that the page shows, it has seen everything. */
+  /** With the last of the gates that the page shows, it has seen everything, but for text that came in one piece after it had begun to read. */
   #passAfter(event: TurnEvent): void {
     if (this.#chunks.steps < this.#seen.steps) return;
     if (event.type === 'gate.opened') this.#seen.gates.delete(event.gateId);
     else if (event.type !== 'step.started') return;
     if (this.#seen.gates.size > 0) return;
     this.#isPassing = false;
-    if (event.type === 'step.started') this.#chunks.retellStep();
+    if (event.type === 'step.started' || (this.#chunks.hasText && !this.#seen.hasText)) this.#chunks.retellStep();
   }
 
   /** Whether the turn waits, and all that it waits for is on the page. The gates of a batch open together. */
@@ -202,6 +202,8 @@ class TurnTelling {
     this.#ready.push({ type: 'error', errorText }, { type: 'finish', finishReason: 'error' });
   }
 }
+
+const NOTHING_SEEN: PageProgress = Object.freeze({ steps: 0, approvals: [], hasText: false });
 
 const DELTAS: ReadonlySet<TurnEvent['type']> = new Set(['text.delta', 'reasoning.delta', 'tool.input.delta']);
 

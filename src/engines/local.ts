@@ -65,8 +65,6 @@ class LocalEngine implements ClosableEngine {
       ...{ ref, state: 'idle', isWoken: false, failures: 0, dueAt: undefined, timer: undefined },
       cancelled: new AbortController(),
     });
-    const [first] = queue;
-    if (first?.state === 'waiting') first.isWoken = true; // another process may have ended it; and one that waits for people ends by another input
     this.#pump(ref.sessionId);
   }
 

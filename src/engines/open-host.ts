@@ -170,7 +170,7 @@ export class OpenHost implements Host {
     if (turnId === undefined) return false;
     const said = typeof reason === 'string' ? { reason } : {};
     await this.#post(sessionId, `interrupt ${turnId}`, { type: 'interrupt', turnId, ...said });
-    await engine.start({ sessionId, turnId });
+    await this.#start({ sessionId, turnId });
     await engine.cancel({ sessionId, turnId });
     return true;
   }
@@ -191,7 +191,7 @@ export class OpenHost implements Host {
     });
     if (!isFirst) throw closedGate(gateId, 'is decided already');
     const turnId = digest.turnId ?? gate.turnId;
-    await engine.start({ sessionId, turnId });
+    await this.#start({ sessionId, turnId });
     await engine.wake({ sessionId, turnId });
   }
 
@@ -206,7 +206,7 @@ export class OpenHost implements Host {
       );
     if (await this.#isUnderWay({ sessionId, turnId }))
       throw new SessionBusyError('there is nothing to resume while it does, and inputs that wait follow it');
-    await this.#parts.engine.start({ sessionId, turnId });
+    await this.#start({ sessionId, turnId });
     return turnId;
   }
 
@@ -324,9 +324,17 @@ export class OpenHost implements Host {
     const { sessionId } = digest;
     const isNew = await postInput({ store: rig.store, mailbox, now: () => rig.clock.now() }, digest, content);
     const now = await this.#requireStillThere(sessionId);
-    if (isNew || !now.inputs.has(turnId) || now.isOpen(turnId)) await engine.start({ sessionId, turnId });
+    if (isNew || !now.inputs.has(turnId) || now.isOpen(turnId)) await this.#start({ sessionId, turnId });
     if (now.turnId !== undefined && now.turnId !== turnId) await engine.wake({ sessionId, turnId: now.turnId });
     return Object.freeze({ turnId, isNew });
+  }
+
+  /** Has a turn started. One that was left here and waits is looked at again: another process may have ended it, and it would hold this one back. */
+  async #start(ref: TurnRef): Promise<void> {
+    const { engine } = this.#parts;
+    await engine.start(ref);
+    const turnId = this.#worker.leftTurn(ref.sessionId);
+    if (turnId !== undefined && turnId !== ref.turnId) await engine.wake({ sessionId: ref.sessionId, turnId });
   }
 
   async #post(sessionId: string, mailId: string, content: MailContent): Promise<boolean> {

@@ -40,8 +40,8 @@ export class Worker {
   /** What sends those away that have no turn: first the one whose turn ended longest ago. */
   readonly #idle = new Map<Lodger, () => void>();
   readonly #ending = new Set<Promise<void>>();
-  /** Where the journals ended of those whose turn was left here because it waits. */
-  readonly #left = new Map<string, number>();
+  /** The turns that were left here because they wait, by their sessions, and where the journals ended then. */
+  readonly #left = new Map<string, { readonly turnId: string; readonly lastSeq: number }>();
   readonly #start: (ref: TurnRef) => Promise<void>;
   #isClosing = false;
 
@@ -68,6 +68,11 @@ export class Worker {
     return this.#left.size;
   }
 
+  /** The turn of a session that was left here because it waits. */
+  leftTurn(sessionId: string): string | undefined {
+    return this.#left.get(sessionId)?.turnId;
+  }
+
   /** The session whose turn runs here, if one does. */
   find(sessionId: string): Session | undefined {
     const lodger = this.#lodgers.get(sessionId);
@@ -90,7 +95,7 @@ export class Worker {
       }
       this.#left.delete(sessionId);
       outcome = await lodger.live.run(turnId, signals);
-      if (outcome.status === 'waiting') this.#noteLeft(lodger.live.session);
+      if (outcome.status === 'waiting') this.#noteLeft(lodger.live.session, turnId);
       if (outcome.status === 'done') await this.#startWaiting(lodger.live.session);
       return outcome;
     } finally {
@@ -117,13 +122,13 @@ export class Worker {
 
   /** Whether another process is in the middle of a turn of the session. What this one has left itself, and nobody touched since, is nobody's. */
   async #isElsewhere({ id, driver }: Session): Promise<boolean> {
-    const hasTurn = driver.openTurnId !== undefined && this.#left.get(id) !== driver.lastSeq;
+    const hasTurn = driver.openTurnId !== undefined && this.#left.get(id)?.lastSeq !== driver.lastSeq;
     return hasTurn && this.#parts.isOneOfSeveral && isRunElsewhere(this.#parts, id);
   }
 
   /** An engine that is told of all processes may have the turn go on elsewhere, and this one would never forget it. */
-  #noteLeft({ id, driver }: Session): void {
-    if (this.#parts.isOneOfSeveral) this.#left.set(id, driver.lastSeq);
+  #noteLeft({ id, driver: { lastSeq } }: Session, turnId: string): void {
+    if (this.#parts.isOneOfSeveral) this.#left.set(id, { turnId, lastSeq });
   }
 
   /** Whoever left an input here may have ended before it had its turn started. */

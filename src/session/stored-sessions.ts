@@ -1,6 +1,7 @@
 /** What can be done with the sessions of a store without a rig. What does it is loaded when it is asked for. */
 import type { JournalStore, StoredSession } from '../journal/journal.ts';
 import type { DeleteOptions } from './deletion.ts';
+import { readSessionOptions } from './session-options.ts';
 import type { SessionSummary } from './summary.ts';
 
 /**
@@ -24,6 +25,7 @@ export async function deleteSession(
   sessionId: string,
   options: DeleteOptions = {},
 ): Promise<void> {
+  const given = readSessionOptions(options, ['unfinished'], 'deleteSession');
   const { deleteFamily } = await import('./deletion.ts');
-  await deleteFamily({ store, isOpen: () => false }, sessionId, options);
+  await deleteFamily({ store, isOpen: () => false }, sessionId, given);
 }

@@ -174,8 +174,8 @@ describe('a page with useChat in Chromium', () => {
     await say(page, 'A table');
     await page.getByRole('button', { name: 'Approve' }).waitFor();
     await page.reload();
-    // What the model wrote in the step that waits was streamed to the page that was there before: the question says enough.
-    await shows(page, ['Hi', 'Hello.', 'A table', '{} book a table for 2? Approve Deny']);
+    // The arguments that the model wrote were streamed to the page that was there before: the text and the question say enough.
+    await shows(page, ['Hi', 'Hello.', 'A table', 'Soon. {} book a table for 2? Approve Deny']);
     await press(page, 'Approve');
     const after = ['Hi', 'Hello.', 'A table', 'Soon. {"seats":2} "booked for 2" Done.'];
     await shows(page, after);

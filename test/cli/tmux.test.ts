@@ -180,8 +180,8 @@ describe.runIf(HAS_TMUX)(`in a terminal of tmux${tmuxLeftOut(12)}`, () => {
   it('help fits a narrow window', async () => {
     await using terminal = await open('looprig run --help', { columns: 50 });
     const lines = (await terminal.ended()).split('\n');
-    expect(lines).toContain('  --mcp SERVER       offer the tools of an MCP');
-    expect(lines).toContain('                     server: a command in quotes,');
+    expect(lines).toContain('  --mcp SERVER');
+    expect(lines).toContain('      offer the tools of an MCP server: a command');
   });
 
   it('the tab key completes in bash', async () => {
