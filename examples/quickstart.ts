@@ -27,7 +27,7 @@ const clerk = defineLoop({
 });
 
 const rig = defineRig({ loops: [clerk] });
-await using session = await rig.open();
+const session = await rig.open();
 const turn = session.submit('How many lamps and chairs are there?');
 
 for await (const event of turn) {
@@ -36,3 +36,4 @@ for await (const event of turn) {
 const result = await turn.result;
 if (result.status === 'done') console.log(result.text, `(${result.iterations} iteration, ${result.calls} calls)`);
 else console.error(result.status);
+await session.close();
