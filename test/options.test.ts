@@ -31,6 +31,8 @@ interface Reader {
 
 const loop = core.defineLoop({ name: 'talker', model: testing.scriptedModel([]), system: '' });
 const rig = core.defineRig({ loops: [loop] });
+/** One that only asks: what is refused is refused before a worker sees it. */
+const host = engines.createHost({ rig, engine: engines.localEngine() });
 const URL_OF_DATABASE = 'postgres://somebody@127.0.0.1:1/nowhere';
 const tools = ['search'];
 const execute = () => 'ok';
@@ -101,10 +103,26 @@ const METHODS: Readonly<Record<string, Reader>> = {
   'rig.delete': optional({ unfinished: true }, async options => {
     await rig.delete(await rig.begin(), options);
   }),
+  'rig.begin': optional({ mode: '' }, options => rig.begin(options)),
   'session.submit': optional({ queue: 'queue' }, async options => (await rig.open()).submit('Go.', options)),
   'session.run': optional({ queue: 'queue' }, async options => (await rig.open()).run('Go.', options)),
   'session.steer': optional({ limits: {} }, async options => (await rig.open()).steer('Go.', options)),
   'session.continue': optional({ limits: {} }, async options => (await rig.open()).continue(options)),
+  'session.release': optional({ graceMs: 0 }, async options => (await rig.open()).release(options)),
+  'host.begin': optional({ mode: '' }, options => host.begin(options)),
+  'host.list': optional({ limit: 1 }, options => host.list(options)),
+  'host.submit': optional({ limits: {} }, async options => host.submit(await host.begin(), 'Go.', options)),
+  'host.steer': optional({ limits: {} }, async options => host.steer(await host.begin(), 'Go.', options)),
+  'host.interrupt': optional({ reason: 'a' }, async options => host.interrupt(await host.begin(), options)),
+  'host.events': optional({ after: 0 }, async options =>
+    host
+      .events(await host.begin(), options)
+      [Symbol.asyncIterator]()
+      .next(),
+  ),
+  'host.close': optional({ graceMs: 0 }, options =>
+    engines.createHost({ rig, engine: engines.localEngine() }).close(options),
+  ),
   'session.resume': optional({ budget: undefined }, async options => (await rig.open()).resume(options)),
 };
 

@@ -24,7 +24,7 @@ export interface BeginOptions {
   readonly mode?: string;
 }
 
-/** Options of `submit` at a host. */
+/** Options of `submit` and `steer` at a host. */
 export interface HostSubmitOptions extends Pick<TurnOptions, 'limits'> {
   /**
    * Told apart by it, a request that is made again starts no second turn: in one session, one key is one turn, also after a restart. At most 256
@@ -82,8 +82,11 @@ export interface SessionHost extends AsyncDisposable {
   find(sessionId: string): Promise<SessionDetails>;
   /** Answers the input with a turn: at once, or after those before it. Resolves when the input is kept: it will be answered, also after a crash. */
   submit(sessionId: string, input: UserInput, options?: HostSubmitOptions): Promise<Accepted>;
-  /** Says something to the running turn, before its next model call; without one, or too late, it becomes a turn of its own. */
-  steer(sessionId: string, input: UserInput, options?: Pick<HostSubmitOptions, 'idempotencyKey'>): Promise<Accepted>;
+  /**
+   * Says something to the running turn, before its next model call; without one, or too late, it becomes a turn of its own, with these limits. Those of the
+   * running turn stay as they are.
+   */
+  steer(sessionId: string, input: UserInput, options?: HostSubmitOptions): Promise<Accepted>;
   /** Interrupts the turn that runs or waits. False where there is none (any more), or another than `turnId`. */
   interrupt(sessionId: string, options?: { readonly turnId?: string; readonly reason?: string }): Promise<boolean>;
   /** Answers a gate. Rejects with `GateError` for one that is unknown, decided or expired, and for an answer that is none. */

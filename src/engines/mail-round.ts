@@ -1,9 +1,10 @@
 /** Takes up a session's mails: what they ask for is written into the journal, and what stands there and is over is removed. */
+import type { ToolLimits } from '../define/limits.ts';
 import { GateError, SessionError } from '../errors.ts';
 import type { Mail, Mailbox } from '../journal/mailbox.ts';
 import type { GateAnswer } from '../session/gate-answer.ts';
 import type { Session } from '../session/session.ts';
-import { readTurnLimits } from '../session/turn-limits.ts';
+import { readTurnLimits, type TurnLimits } from '../session/turn-limits.ts';
 
 /** What came of a round. */
 export interface MailRound {
@@ -46,16 +47,12 @@ async function takeMail(
   switch (content.type) {
     case 'submit':
       if (driver.knows(content.turnId)) return !driver.isOpen(content.turnId);
-      await driver.hold(
-        content.message,
-        content.turnId,
-        readTurnLimits(content.limits === undefined ? {} : { limits: content.limits }),
-      );
+      await driver.hold(content.message, content.turnId, limitsIn(content));
       return false;
     case 'steer':
       if (driver.knows(content.inputId)) return !driver.isOpen(content.inputId);
-      if (session.isRunning) await driver.steer(content.message, content.inputId);
-      else if (content.inputId === turnId) await driver.hold(content.message, content.inputId, undefined);
+      if (session.isRunning) await driver.steer(content.message, content.inputId, limitsIn(content));
+      else if (content.inputId === turnId) await driver.hold(content.message, content.inputId, limitsIn(content));
       return false;
     case 'interrupt':
       if (!driver.isOpen(content.turnId)) return true;
@@ -71,6 +68,10 @@ async function takeMail(
     default:
       return false; // a newer version's: it is for a worker of that version
   }
+}
+
+function limitsIn({ limits }: { readonly limits?: ToolLimits }): TurnLimits | undefined {
+  return readTurnLimits(limits === undefined ? {} : { limits });
 }
 
 async function takeAnswer(

@@ -1,4 +1,5 @@
 /** The one host there is: whatever is asked goes by the journal, the mailbox and the engine, so that it is the same where the session lives here. */
+import type { ToolLimits } from '../define/limits.ts';
 import type { LoopDefinition } from '../define/loop.ts';
 import { modesInWords } from '../define/mode.ts';
 import { GateError, JournalError, SessionBusyError, SessionError } from '../errors.ts';
@@ -9,6 +10,7 @@ import type { JSONValue } from '../model/model.ts';
 import { type GateAnswer, readAnswer } from '../session/gate-answer.ts';
 import { type UserInput, userMessage } from '../session/input.ts';
 import type { Rig } from '../session/rig.ts';
+import { readSessionOptions } from '../session/session-options.ts';
 import { listSummaries, type SessionSummary } from '../session/summary.ts';
 import { readTurnLimits } from '../session/turn-limits.ts';
 import { show } from '../show.ts';
@@ -39,6 +41,8 @@ export interface HostParts {
   readonly recover: boolean;
   readonly onError: (error: unknown, ref: TurnRef | undefined) => void;
 }
+
+const INPUT_OPTIONS = ['limits', 'idempotencyKey'] as const;
 
 /** The most sessions that a list has. */
 const MOST_LISTED = 1_000;
@@ -98,8 +102,9 @@ export class OpenHost implements Host {
     return this.#parts.rig.begin(options);
   }
 
-  async list({ limit = 100, ...rest }: HostListOptions = {}): Promise<readonly SessionSummary[]> {
+  async list(options: HostListOptions = {}): Promise<readonly SessionSummary[]> {
     this.#requireOpen();
+    const { limit = 100, ...rest } = readSessionOptions(options, ['delegates', 'limit', 'after'], 'list');
     if (!Number.isSafeInteger(limit) || limit < 1 || limit > MOST_LISTED)
       throw invalid(`"limit" must be a whole number from 1 to ${MOST_LISTED}, not ${show(limit)}`);
     return listSummaries(this.#parts.rig.store, { ...rest, limit }, stored => this.#digests.of(stored));
@@ -130,40 +135,30 @@ export class OpenHost implements Host {
     });
   }
 
-  async submit(
-    sessionId: string,
-    input: UserInput,
-    { limits, idempotencyKey }: HostSubmitOptions = {},
-  ): Promise<Accepted> {
+  async submit(sessionId: string, input: UserInput, options: HostSubmitOptions = {}): Promise<Accepted> {
+    const { limits, idempotencyKey } = readSessionOptions(options, INPUT_OPTIONS, 'submit');
     const digest = await this.#digest(sessionId);
     this.#loopOf(digest);
-    const own = readTurnLimits(limits === undefined ? {} : { limits })?.own;
     const turnId = turnIdOf(sessionId, idempotencyKey);
     const message = userMessage(input);
-    return this.#accept(digest, turnId, {
-      type: 'submit',
-      turnId,
-      message,
-      ...(own === undefined ? {} : { limits: own }),
-    });
+    return this.#accept(digest, turnId, { type: 'submit', turnId, message, ...ownLimits(limits) });
   }
 
-  async steer(
-    sessionId: string,
-    input: UserInput,
-    { idempotencyKey }: Pick<HostSubmitOptions, 'idempotencyKey'> = {},
-  ): Promise<Accepted> {
+  async steer(sessionId: string, input: UserInput, options: HostSubmitOptions = {}): Promise<Accepted> {
+    const { limits, idempotencyKey } = readSessionOptions(options, INPUT_OPTIONS, 'steer');
     const digest = await this.#digest(sessionId);
     this.#loopOf(digest);
     const inputId = turnIdOf(sessionId, idempotencyKey);
-    const accepted = await this.#accept(digest, inputId, { type: 'steer', inputId, message: userMessage(input) });
+    const message = userMessage(input);
+    const accepted = await this.#accept(digest, inputId, { type: 'steer', inputId, message, ...ownLimits(limits) });
     return { ...accepted, turnId: digest.turnId ?? inputId };
   }
 
   async interrupt(
     sessionId: string,
-    { turnId: given, reason }: { readonly turnId?: string; readonly reason?: string } = {},
+    options: { readonly turnId?: string; readonly reason?: string } = {},
   ): Promise<boolean> {
+    const { turnId: given, reason } = readSessionOptions(options, ['turnId', 'reason'], 'interrupt');
     const { engine } = this.#parts;
     const digest = await this.#digest(sessionId);
     const turnId = await this.#openTurn(digest, given);
@@ -233,7 +228,8 @@ export class OpenHost implements Host {
     await this.#post(sessionId, newId(), { type: 'mode', mode });
   }
 
-  async *events(sessionId: string, { after = 0, signal }: HostEventsOptions = {}): AsyncGenerator<SessionEvent> {
+  async *events(sessionId: string, options: HostEventsOptions = {}): AsyncGenerator<SessionEvent> {
+    const { after = 0, signal } = readSessionOptions(options, ['after', 'signal'], 'events');
     if (!Number.isSafeInteger(after) || after < 0)
       throw invalid(`"after" must be a whole number from 0, not ${show(after)}`);
     const digest = await this.#digest(sessionId);
@@ -257,7 +253,8 @@ export class OpenHost implements Host {
     return this.#parts.rig.store.getCapture(sessionId, id);
   }
 
-  close({ graceMs = 0 }: { readonly graceMs?: number } = {}): Promise<void> {
+  async close(options: { readonly graceMs?: number } = {}): Promise<void> {
+    const { graceMs = 0 } = readSessionOptions(options, ['graceMs'], 'close');
     this.#closing ??= this.#close(graceMs);
     return this.#closing;
   }
@@ -409,4 +406,10 @@ function closedGate(gateId: string, why: string): GateError {
 
 function invalid(message: string): SessionError<'invalid_option'> {
   return new SessionError('invalid_option', message);
+}
+
+/** The limits of a turn's own, checked, as a mail has them. */
+function ownLimits(limits: ToolLimits | undefined): { readonly limits?: ToolLimits } {
+  const own = readTurnLimits(limits === undefined ? {} : { limits })?.own;
+  return own === undefined ? {} : { limits: own };
 }

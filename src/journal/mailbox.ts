@@ -16,8 +16,13 @@ export type MailContent =
       readonly message: UserMessage;
       readonly limits?: ToolLimits;
     }
-  /** Something said to the running turn; without one it becomes the turn of this id. */
-  | { readonly type: 'steer'; readonly inputId: string; readonly message: UserMessage }
+  /** Something said to the running turn; without one it becomes the turn of this id, with these limits. */
+  | {
+      readonly type: 'steer';
+      readonly inputId: string;
+      readonly message: UserMessage;
+      readonly limits?: ToolLimits;
+    }
   | { readonly type: 'interrupt'; readonly turnId: string; readonly reason?: string }
   /** An answer to a gate, as `session.answer` takes it. */
   | { readonly type: 'answer'; readonly gateId: string; readonly answer: JSONValue }

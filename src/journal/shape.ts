@@ -143,7 +143,7 @@ const RECORDS: { readonly [Type in JournalEntry['type']]: Fields<Extract<Journal
 
 const MAILS: { readonly [Type in MailContent['type']]: Fields<Extract<MailContent, { type: Type }>> } = {
   submit: { turnId: text, message: userMessage, limits: optional(limits) },
-  steer: { inputId: text, message: userMessage },
+  steer: { inputId: text, message: userMessage, limits: optional(limits) },
   interrupt: { turnId: text, reason: optional(text) },
   answer: { gateId: text, answer: anything },
   mode: { mode: text },

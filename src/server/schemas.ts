@@ -34,9 +34,10 @@ export interface SubmitBody {
   readonly limits?: ToolLimits;
 }
 
-/** What is said to a running turn. */
+/** What is said to a running turn, with the limits of the turn that it may become. */
 export interface SteerBody {
   readonly input: InputBody;
+  readonly limits?: ToolLimits;
 }
 
 /** Which turn is interrupted, and why. */
@@ -134,7 +135,7 @@ const LIMITS = object(
 
 export const BEGIN: Shape<BeginBody> = shape(object({ loop: TEXT, mode: TEXT }, ['loop', 'mode']));
 export const SUBMIT: Shape<SubmitBody> = shape(object({ input: INPUT, limits: LIMITS }, ['limits']));
-export const STEER: Shape<SteerBody> = shape(object({ input: INPUT }));
+export const STEER: Shape<SteerBody> = shape(object({ input: INPUT, limits: LIMITS }, ['limits']));
 export const INTERRUPT: Shape<InterruptBody> = shape(
   object({ turnId: AN_ID, reason: { ...TEXT, maxLength: 1_024 } as const }, ['turnId', 'reason']),
 );

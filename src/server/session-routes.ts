@@ -1,4 +1,5 @@
 /** Routes about sessions: which there are, and what is done with one. */
+import type { HostSubmitOptions } from '../engines/index.ts';
 import type { GateAnswer, UserInput } from '../index.ts';
 import { answer, json } from './answers.ts';
 import { HttpError } from './http-error.ts';
@@ -79,9 +80,8 @@ const submit = route({
   body: schemas.SUBMIT,
   answers: { 202: { description: 'It will be answered.', schema: schemas.ACCEPTED } },
   errors: [404, 409],
-  async handle({ param, given, body: { input, limits } }, { host }) {
-    const options = { ...keyOf(given), ...(limits === undefined ? {} : { limits }) };
-    return json(await host.submit(param('session'), userInput(input), options), 202);
+  async handle({ param, given, body }, { host }) {
+    return json(await host.submit(param('session'), userInput(body.input), inputOptions(given, body)), 202);
   },
 });
 
@@ -96,8 +96,8 @@ const steer = route({
   body: schemas.STEER,
   answers: { 202: { description: 'It will be told, or answered by a turn of its own.', schema: schemas.ACCEPTED } },
   errors: [404, 409],
-  async handle({ param, given, body: { input } }, { host }) {
-    return json(await host.steer(param('session'), userInput(input), keyOf(given)), 202);
+  async handle({ param, given, body }, { host }) {
+    return json(await host.steer(param('session'), userInput(body.input), inputOptions(given, body)), 202);
   },
 });
 
@@ -164,9 +164,12 @@ export const SESSION_ROUTES: readonly Route[] = [
   ...[answerGate, getCapture],
 ];
 
-function keyOf(given: Readonly<Record<string, unknown>>): { readonly idempotencyKey?: string } {
+function inputOptions(
+  given: Readonly<Record<string, unknown>>,
+  { limits }: Pick<schemas.SubmitBody, 'limits'>,
+): HostSubmitOptions {
   const key = given['Idempotency-Key'];
-  return typeof key === 'string' ? { idempotencyKey: key } : {};
+  return { ...(typeof key === 'string' && { idempotencyKey: key }), ...(limits !== undefined && { limits }) };
 }
 
 /** The input as sessions take it: JSON has no URLs. */

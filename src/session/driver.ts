@@ -90,12 +90,12 @@ export class SessionDriver {
     await writer.append([]);
   }
 
-  /** Records what is said to the running turn. */
-  async steer(message: UserMessage, inputId: string): Promise<void> {
+  /** Records what is said to the running turn, with the limits of the turn that it may become. */
+  async steer(message: UserMessage, inputId: string, limits: TurnLimits | undefined): Promise<void> {
     const { inbox, writer, requireOpen } = this.#parts;
     requireOpen();
     if (this.knows(inputId)) return;
-    inbox.steer(message, undefined, inputId).catch(() => {}); // what becomes of it stands in the journal
+    inbox.steer(message, limits, inputId).catch(() => {}); // what becomes of it stands in the journal
     await writer.append([]);
   }
 

@@ -144,7 +144,8 @@ export class OpenRig {
     this.#rig = rig;
   }
 
-  async begin({ loop: name, mode }: { readonly loop?: string; readonly mode?: string } = {}): Promise<string> {
+  async begin(options: { readonly loop?: string; readonly mode?: string } = {}): Promise<string> {
+    const { loop: name, mode } = readSessionOptions(options, ['loop', 'mode'], 'begin');
     const { loops, store, clock } = this.#rig;
     const loop = pickLoop(loops, name);
     const known = modesInWords(loop.modes.map(({ name }) => name));

@@ -367,7 +367,8 @@ export class Session<ModeName extends string = string, Output = unknown> impleme
    * waits for neither longer than the loop's `drainTimeoutMs`. The turn's result is `released` here; what was recorded is what the next process goes on from, so
    * that a call which was running then says that its outcome is unknown, unless it ends within `graceMs`. After `close` it does nothing.
    */
-  release({ graceMs = 0 }: ReleaseOptions = {}): Promise<void> {
+  async release(options: ReleaseOptions = {}): Promise<void> {
+    const { graceMs = 0 } = readSessionOptions(options, ['graceMs'], 'release');
     this.#closing ??= this.#release(graceMs).finally(this.#ended);
     return this.#closing;
   }

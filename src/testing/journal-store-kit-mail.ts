@@ -25,7 +25,7 @@ const MESSAGE = { role: 'user' as const, content: [{ type: 'text' as const, text
 
 const KINDS: readonly Mail[] = [
   mail('submit', { type: 'submit', turnId: 'submit', message: MESSAGE, limits: { calls: Number.POSITIVE_INFINITY } }),
-  mail('steer', { type: 'steer', inputId: 'steer', message: MESSAGE }),
+  mail('steer', { type: 'steer', inputId: 'steer', message: MESSAGE, limits: { calls: 0 } }),
   mail('interrupt', { type: 'interrupt', turnId: 'submit', reason: 'no' }),
   mail('answer', {
     type: 'answer',

@@ -119,6 +119,27 @@ describe('a host', () => {
     expect((await host.find(sessionId)).turns).toBe(2);
   });
 
+  it('gives what is steered limits for the turn that it may become, and leaves those of the running turn', async () => {
+    const work = heldTool();
+    const { host, store } = await local({ replies: [call('work')], tools: [work.definition] });
+    const sessionId = await host.begin();
+    const first = await host.submit(sessionId, 'Go.', { limits: { calls: 8 } });
+    await work.call(0);
+    await host.steer(sessionId, 'Quickly.', { limits: { calls: 7 } });
+    await readTo(host, sessionId, ({ type }) => type === 'input.received');
+    work.calls[0]!.end('ok');
+    (await work.call(1)).end('ok');
+    await endOf(host, sessionId, first.turnId);
+    const late = await host.steer(sessionId, 'One more thing.', { limits: { calls: 6 } });
+    (await work.call(2)).end('ok');
+    await endOf(host, sessionId, late.turnId);
+    const started = (await recordsOf(store, sessionId)).filter(({ type }) => type === 'turn.started');
+    expect(started).toMatchObject([{ limits: { calls: 8 } }, { limits: { calls: 6 } }]);
+    await expect(host.steer(sessionId, 'Hi.', { limits: { calls: -1 } })).rejects.toMatchObject({
+      kind: 'invalid_tool_limits',
+    });
+  });
+
   it('interrupts the turn that runs, one that waits behind it, and none that is over', async () => {
     const work = heldTool();
     const { host } = await local({ replies: [call('work')], tools: [work.definition] });

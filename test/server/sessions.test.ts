@@ -135,6 +135,15 @@ describe('a session over HTTP', () => {
     });
   });
 
+  it('answers what is steered without a turn under limits of its own', async () => {
+    await withSession([forever({ calls: [{ tool: 'look', input: { at: 'a' } }] })], async session => {
+      expect(await session.ask('POST', '/steer', { input: 'Look.', limits: { iterations: 2 } })).toMatchObject({
+        status: 202,
+      });
+      expect(await session.ended()).toMatchObject({ error: { limit: { limit: 'iterations', maxIterations: 2 } } });
+    });
+  });
+
   it('changes its mode from the next turn on', async () => {
     await withSession([{ text: 'One.' }], async session => {
       expect(await session.ask('PUT', '/mode', { mode: 'careful' })).toMatchObject({
