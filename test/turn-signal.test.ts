@@ -167,6 +167,20 @@ describe('a signal that was aborted before', () => {
     expect(session.unfinished).toBeUndefined();
     expect((await recordsOf(store, session.id)).at(-1)).toMatchObject({ type: 'turn.interrupted' });
   });
+
+  it('takes the input that waited first out of the queue where it was to be resumed, and leaves the next', async () => {
+    const store = memoryStore();
+    const first = await openOn(store, { model: saying(done) });
+    const { driver, id } = first.session;
+    driver.isDriven = true; // nothing begins by itself: both wait
+    for (const name of ['one', 'two'])
+      await driver.hold({ role: 'user', content: [{ type: 'text', text: name }] }, name, undefined);
+    const { session, model } = await openOn(await leftBy(store, id), { model: saying(done) }, id);
+    expect(await session.resume({ signal }).result).toMatchObject({ status: 'interrupted', reason: 'too late' });
+    expect([model.count, session.unfinished?.queued]).toEqual([0, 1]);
+    expect(await session.resume().result).toMatchObject({ status: 'done' });
+    expect(session.history).toMatchObject([{ content: [{ text: 'two' }] }, { role: 'assistant' }]);
+  });
 });
 
 /** A session whose process ended in the middle of a call, as the next one has it. */
