@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
@@ -17,6 +18,7 @@ export default defineConfig({
   test: {
     css: true, // a report holds its style sheet
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+    maxWorkers: Math.max(2, availableParallelism() - 1), // many tests wait for processes and clocks, and leave a core idle
     testTimeout: 20_000,
     hookTimeout: 60_000, // servers of other people are started in hooks
     reporters: ['default', './scripts/closing-line-reporter.ts'],
