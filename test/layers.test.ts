@@ -11,6 +11,7 @@ const LAYERS: readonly (readonly string[])[] = [
   [
     'looprig-error.ts',
     'quietly.ts',
+    'overlaid.ts',
     'errors.ts',
     'optional-package.ts',
     'clock.ts',

@@ -1,5 +1,6 @@
 /** A store that is told no key: a provider's error may quote the one that it was given, and what failed stands in the journal for all its readers. */
 import type { JournalRecord, JournalStore } from '../index.ts';
+import { overlaid } from '../overlaid.ts';
 import type { SecretFilter } from './secrets.ts';
 
 /** The same store, but that in what it is told of failures and retries every known secret is replaced. */
@@ -10,13 +11,7 @@ export function discreetStore(store: JournalStore, secrets: SecretFilter): Journ
       expectedSeq,
       records.map(record => withoutSecrets(record, secrets)),
     );
-  return new Proxy(store, {
-    get(target, name) {
-      if (name === 'append') return append;
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
+  return overlaid(store, { append });
 }
 
 function withoutSecrets(record: JournalRecord, secrets: SecretFilter): JournalRecord {

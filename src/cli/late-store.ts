@@ -1,5 +1,6 @@
 /** A store for a session that may come to nothing: it is told of it with the first input, so that a session in which nothing was said leaves nothing. */
 import type { JournalRecord, JournalStore } from '../index.ts';
+import { overlaid } from '../overlaid.ts';
 
 /** The same store, but that the session which is appended to first is held back until something is said in it; then `begins` is waited for before it is kept. */
 export function lateStore(store: JournalStore, begins: (sessionId: string) => Promise<void>): JournalStore {
@@ -21,14 +22,7 @@ export function lateStore(store: JournalStore, begins: (sessionId: string) => Pr
     if (held === undefined || sessionId !== first) yield* store.read(sessionId, fromSeq);
     else yield* held.filter(({ seq }) => seq >= fromSeq);
   }
-  return new Proxy(store, {
-    get(target, name) {
-      if (name === 'append') return append;
-      if (name === 'read') return read;
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
+  return overlaid(store, { append, read });
 }
 
 /** Whether a session with nothing but this record has had no input yet. */

@@ -1,5 +1,6 @@
 /** An engine whose runs lock their session, as the other commands do: a turn of one process is never taken from under another. */
 import type { Engine, RunTurn, TurnRef } from '../engines/index.ts';
+import { overlaid } from '../overlaid.ts';
 import { isLocked, lockSession, SessionInUseError } from './session-lock.ts';
 import type { StorePlace } from './store-place.ts';
 
@@ -40,12 +41,8 @@ export function lockingEngine(
   /** What another process works on is under way, too. */
   const has = async (ref: TurnRef): Promise<boolean> =>
     (await engine.has?.(ref)) === true || isLocked(place, ref.sessionId);
-  return new Proxy(engine, {
-    get(target, name) {
-      if (name === 'serve') return (run: RunTurn) => target.serve(locked(run));
-      if (name === 'has' && target.has !== undefined) return has;
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
+  return overlaid(engine, {
+    serve: run => engine.serve(locked(run)),
+    ...(engine.has !== undefined && { has }),
   });
 }

@@ -1,6 +1,7 @@
 /** The store of a server, which has one project: the loops of one file, or the folder that it works in. */
 import { resolve } from 'node:path';
 import type { JournalRecord, JournalStore, StoredSession } from '../index.ts';
+import { overlaid } from '../overlaid.ts';
 import { keepSettings, type RunSettings, readSettings } from './run-settings.ts';
 import type { StorePlace } from './store-place.ts';
 
@@ -49,14 +50,7 @@ export function projectStore(store: JournalStore, { place, settings }: Project, 
       place = page.at(-1)?.place;
     }
   };
-  return new Proxy(store, {
-    get(target, name) {
-      if (name === 'append') return append;
-      if (name === 'list' && !listsAll) return list;
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
+  return overlaid(store, { append, ...(!listsAll && { list }) });
 }
 
 /** The loop of a session that begins with these records; `undefined` for that of a delegate, which is its caller's matter. */

@@ -1,5 +1,5 @@
 /** A session written down: what it is, its turns as they looked when they ran, and what is left to do. */
-import type { JournalRecord, TurnEvent } from '../index.ts';
+import { isTerminal, type JournalRecord, type TurnEvent } from '../index.ts';
 import { ageText } from '../report/model/format.ts';
 import { EXIT } from './conclude.ts';
 import { gateLine } from './gate-text.ts';
@@ -51,7 +51,7 @@ export class SessionPage {
       this.#begin(textOf(event.input), event.mode);
     }
     this.#view?.event(event);
-    if (event.type === 'turn.done' || event.type === 'turn.failed' || event.type === 'turn.interrupted') {
+    if (isTerminal(event)) {
       this.#view?.end(endOf(event));
       this.#view = undefined;
     }

@@ -1,8 +1,10 @@
 /** Where a person says something: a new turn, a word to the one that runs, an end to it; and where one that was left is taken up. */
+
 import type { VNode } from 'preact';
 import { useId, useRef, useState } from 'preact/hooks';
 import type { TurnView } from '../report/model/view.ts';
 import { type Client, newKey } from './client.ts';
+import { Failure } from './failure.tsx';
 import { useAction } from './hooks.ts';
 
 export function Composer(props: {
@@ -119,11 +121,7 @@ export function Composer(props: {
           </button>
         )}
       </div>
-      {action.failure === undefined ? null : (
-        <p class="failure" role="alert">
-          {action.failure}
-        </p>
-      )}
+      <Failure why={action.failure} />
     </form>
   );
 }

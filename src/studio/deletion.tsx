@@ -1,7 +1,9 @@
 /** Deleting a session: asked for, and asked again. And what is said of one that is gone. */
+
 import type { VNode } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ApiError } from './client.ts';
+import { Failure } from './failure.tsx';
 import { useAction } from './hooks.ts';
 
 /** The button, and the question that it opens; `remove` deletes the session. */
@@ -60,11 +62,7 @@ function Question({ remove, keep }: { readonly remove: () => Promise<void>; read
           Keep it
         </button>
       </div>
-      {action.failure === undefined ? null : (
-        <p class="failure" role="alert">
-          {action.failure}
-        </p>
-      )}
+      <Failure why={action.failure} />
     </section>
   );
 }

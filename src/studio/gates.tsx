@@ -1,4 +1,5 @@
 /** What waits for a person: what a call wants, and the answers to it. */
+
 import type { RefObject, VNode } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { SessionDetails } from '../engines/host.ts';
@@ -11,6 +12,7 @@ import { durationText, jsonText } from '../report/model/format.ts';
 import type { GateView, SessionView } from '../report/model/view.ts';
 import type { GateAnswer } from '../session/gate-answer.ts';
 import type { Client } from './client.ts';
+import { Failure } from './failure.tsx';
 import { useAction } from './hooks.ts';
 
 /** A question that is open. */
@@ -127,11 +129,7 @@ function Gate(props: {
           Deny…
         </button>
       </div>
-      {action.failure === undefined ? null : (
-        <p class="failure gate-failure" role="alert">
-          {action.failure}
-        </p>
-      )}
+      <Failure why={action.failure} class="gate-failure" />
     </article>
   );
 }
@@ -203,11 +201,7 @@ function EditForm({ input, isBusy, give }: FormProps & { readonly input: unknown
         aria-invalid={wrong !== undefined}
         onInput={event => setText(event.currentTarget.value)}
       />
-      {wrong === undefined ? null : (
-        <p class="failure" role="alert">
-          {wrong}
-        </p>
-      )}
+      <Failure why={wrong} />
       <button type="submit" class="primary" disabled={isBusy}>
         Approve with these
       </button>

@@ -1,4 +1,5 @@
 /** All sessions, the last written first: what they are about, how they stand, and the way to a new one. */
+
 import type { RefObject, VNode } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { LoopSummary } from '../engines/host.ts';
@@ -7,6 +8,7 @@ import { ageText, counted } from '../report/model/format.ts';
 import type { SessionSummary } from '../session/summary.ts';
 import { addressOf } from './address.ts';
 import type { Client } from './client.ts';
+import { Failure } from './failure.tsx';
 import { useAction } from './hooks.ts';
 import { Time } from './time.tsx';
 import type { Sessions } from './use-sessions.ts';
@@ -47,11 +49,7 @@ export function SessionList(props: {
           onInput={event => setFilter(event.currentTarget.value)}
         />
       </div>
-      {sessions.failure === undefined ? null : (
-        <p class="failure" role="alert">
-          {sessions.failure}
-        </p>
-      )}
+      <Failure why={sessions.failure} />
       <p class="visually-hidden" role="status">
         {isFiltered ? counted(found.length, 'session') : ''}
       </p>
@@ -99,11 +97,7 @@ function ListEnd(props: {
           {isFiltered ? 'Look through older ones' : 'Show older sessions'}
         </button>
       )}
-      {action.failure === undefined ? null : (
-        <p class="failure" role="alert">
-          {action.failure}
-        </p>
-      )}
+      <Failure why={action.failure} />
     </div>
   );
 }
@@ -203,11 +197,7 @@ function NewSession(props: {
       <button type="submit" disabled={action.isBusy || loops.length === 0}>
         New session
       </button>
-      {action.failure === undefined ? null : (
-        <p class="failure" role="alert">
-          {action.failure}
-        </p>
-      )}
+      <Failure why={action.failure} />
     </form>
   );
 }

@@ -5,7 +5,8 @@ import { EVENT_DURABILITY, type SessionEvent } from 'looprig';
 import type { SessionHost } from 'looprig/engines';
 import { manualClock } from 'looprig/testing';
 import { describe, expect, it } from 'vitest';
-import { direct, hostOf, hostWith, isTurnEnd, type Message, messagesOf, readUntil, serve } from './setup.ts';
+import { overlaid } from '../../src/overlaid.ts';
+import { direct, hostOf, isTurnEnd, type Message, messagesOf, readUntil, serve } from './setup.ts';
 
 const CALLS = {
   text: 'I look.',
@@ -25,7 +26,7 @@ function isEnduring(data: { type?: SessionEvent['type'] } | undefined): boolean 
 /** A host that has nothing but these events, of one session. */
 function hostThatTells(events: SessionHost['events']): SessionHost {
   const { host } = hostOf([]);
-  return hostWith(host, { find: async () => ({}) as never, events });
+  return overlaid(host, { find: async () => ({}) as never, events });
 }
 
 function delta(seq: number, text: string): SessionEvent {

@@ -2,7 +2,8 @@
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Client, direct, hostOf, hostWith, type Served, serve } from './setup.ts';
+import { overlaid } from '../../src/overlaid.ts';
+import { Client, direct, hostOf, type Served, serve } from './setup.ts';
 
 const TOKEN = 'a-token-of-the-test-0123456789';
 
@@ -414,7 +415,7 @@ describe('what fails inside', () => {
   it('is told by its kind alone to whoever asked, and wholly to the one who runs the server', async () => {
     const told: unknown[] = [];
     const broken = new Error('a secret of the machine');
-    const host = hostWith(served.host, { list: () => Promise.reject(broken) });
+    const host = overlaid(served.host, { list: () => Promise.reject(broken) });
     const { client } = await direct(host, { onError: error => void told.push(error) });
     const refused = await client.ask('GET', '/v1/sessions');
     expect(refused).toMatchObject(error('internal', 500));
@@ -424,7 +425,7 @@ describe('what fails inside', () => {
   });
 
   it('changes nothing where whoever is told fails too', async () => {
-    const host = hostWith(served.host, { list: () => Promise.reject(new Error('broken')) });
+    const host = overlaid(served.host, { list: () => Promise.reject(new Error('broken')) });
     const onError = () => {
       throw new Error('broken too');
     };

@@ -57,18 +57,6 @@ export function hostOf(replies: Parameters<typeof scriptedModel>[0], store?: Jou
   return { host, metrics, [Symbol.asyncDispose]: () => host.close() };
 }
 
-/** A host that does some things in another way. */
-export function hostWith(host: SessionHost, parts: Partial<SessionHost>): SessionHost {
-  return new Proxy(host, {
-    get(target, name) {
-      const own: unknown = Reflect.get(parts, name);
-      if (own !== undefined) return own;
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
-}
-
 /** What was answered. */
 export interface Reply {
   readonly status: number;
