@@ -65,10 +65,10 @@ export class Tmux implements AsyncDisposable {
     return stdout.trimEnd();
   }
 
-  /** The same with the escape sequences of its colours. */
+  /** The same with the escape sequences of its colours, but without that of a background which is no colour: tmux writes it now and then. */
   async painted(): Promise<string> {
     const { stdout } = await this.#tmux(['capture-pane', '-p', '-e', '-S', '-']);
-    return stdout.trimEnd();
+    return stdout.trimEnd().replaceAll('\u001b[49m', '');
   }
 
   /** Waits until `text` is to be seen, and gives the screen. */
